@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from scripts.series.changes import ROOT, TRAVELS, Change, SeriesError, find_change, series, travelling
+from scripts.series.changes import ROOT, TRAVELS, SeriesChange, SeriesError, find_change, series, travelling
 from scripts.series.evidence import read_evidence
 from scripts.series.plan_document import document_of, plan_document
 
@@ -58,7 +58,7 @@ def check_place(checkout: Path, name: str | Path) -> None:
         raise OverlayError(f"{place} is outside the checkout, at {place.resolve()}: nothing is copied through a link")
 
 
-def check_needs(checkout: Path, change: Change, changes: Sequence[Change]) -> None:
+def check_needs(checkout: Path, change: SeriesChange, changes: Sequence[SeriesChange]) -> None:
     """Refuses a change where one that it builds on is not there."""
     missing = [name for name in change.needs
                if not all((checkout / file).is_file() for file in find_change(changes, name).all_files)]
@@ -122,7 +122,7 @@ def overlay(checkout: Path, root: Path = ROOT) -> list[Path]:
     return files
 
 
-def overlay_change(checkout: Path, name: str, changes: Sequence[Change], root: Path = ROOT) -> Change:
+def overlay_change(checkout: Path, name: str, changes: Sequence[SeriesChange], root: Path = ROOT) -> SeriesChange:
     """Copies one change of the series, with its plan document; returns it.
 
     Raises:
@@ -139,7 +139,7 @@ def overlay_change(checkout: Path, name: str, changes: Sequence[Change], root: P
     return change
 
 
-def commit_message(checkout: Path, change: Change) -> list[str]:
+def commit_message(checkout: Path, change: SeriesChange) -> list[str]:
     """What the commit of a change may say; its last line signs off as who commits in the checkout."""
     asked = subprocess.run(["git", "-C", str(checkout), "var", "GIT_AUTHOR_IDENT"], capture_output=True, text=True,
                            check=False)

@@ -32,7 +32,7 @@ class SeriesError(Exception):
 
 
 @dataclass(frozen=True)
-class Change:
+class SeriesChange:
     """The files of one step, relative to the checkout.
 
     Attributes:
@@ -61,7 +61,7 @@ def travelling(root: Path) -> list[Path]:
     return [path.relative_to(root) for path in found if path.is_file() and path.suffix in SUFFIXES]
 
 
-def series(root: Path = ROOT, steps: Sequence[Step] = STEPS) -> list[Change]:
+def series(root: Path = ROOT, steps: Sequence[Step] = STEPS) -> list[SeriesChange]:
     """The changes, in their order.
 
     Raises:
@@ -161,9 +161,9 @@ def _first_reader(imports: Imports, tests: Mapping[Path, int], data: Path) -> in
     return min(readers)
 
 
-def _with_their_needs(changes: Sequence[Change]) -> list[Change]:
+def _with_their_needs(changes: Sequence[SeriesChange]) -> list[SeriesChange]:
     """The changes, each with what its needs need in turn."""
-    found: dict[str, Change] = {}
+    found: dict[str, SeriesChange] = {}
     for change in changes:
         needed = {name for direct in change.needs for name in (direct, *found[direct].needs)}
         in_order = tuple(name for name in found if name in needed)
@@ -171,12 +171,12 @@ def _with_their_needs(changes: Sequence[Change]) -> list[Change]:
     return list(found.values())
 
 
-def _change(imports: Imports, place: Mapping[Path, int], steps: Sequence[Step], number: int) -> Change:
+def _change(imports: Imports, place: Mapping[Path, int], steps: Sequence[Step], number: int) -> SeriesChange:
     """The change of a step; `needs` has the direct ones."""
     own = sorted(file for file in imports.files if place[file] == number)
     files = tuple(file for file in own if not is_test(file))
     drawn_in = {place[file] for one in own for file in imports.of(one)}
-    return Change(
+    return SeriesChange(
         steps[number],
         files,
         unit_tests=tuple(file for file in own if is_test(file)),
@@ -185,7 +185,7 @@ def _change(imports: Imports, place: Mapping[Path, int], steps: Sequence[Step], 
     )
 
 
-def find_change(changes: Sequence[Change], name: str) -> Change:
+def find_change(changes: Sequence[SeriesChange], name: str) -> SeriesChange:
     """The change of a name.
 
     Raises:

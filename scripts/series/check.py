@@ -17,8 +17,8 @@ from tabulate import tabulate
 
 from scripts.against_sonic.environment import InstallationError, make_environment
 from scripts.overlay import OverlayError, check_checkout, check_place
-from scripts.series.changes import MOST_LINES, ROOT, TRAVELS, Change, SeriesError, find_change, series
-from scripts.series.checks import FAILED, NOTHING, PASSED, SKIPPED, ChangedTree, Outcome, Pythons, outcomes
+from scripts.series.changes import MOST_LINES, ROOT, TRAVELS, SeriesChange, SeriesError, find_change, series
+from scripts.series.checks import FAILED, NOTHING, PASSED, SKIPPED, ChangedTree, CheckOutcome, Pythons, outcomes
 from scripts.series.evidence import read_evidence
 from scripts.series.hooks import Hook, packages_of, read_hooks
 from scripts.series.plan_document import document_of, plan_document
@@ -37,7 +37,7 @@ def copy_checkout(checkout: Path, to: Path) -> None:
     subprocess.run(["git", "init", "-q", str(to)], check=True)
 
 
-def put_in(tree: Path, root: Path, changes: Iterable[Change]) -> None:
+def put_in(tree: Path, root: Path, changes: Iterable[SeriesChange]) -> None:
     """Makes the copy have these changes and no others; what they bring is in git's index."""
     for folder in (*TRAVELS, str(document_of(next(iter(changes))).parent)):
         shutil.rmtree(tree / folder, ignore_errors=True)
@@ -64,14 +64,14 @@ def find_pythons(hooks: Sequence[Hook]) -> Pythons:
     return Pythons(TOOLS / "bin", found, Path(sys.executable))
 
 
-def too_long(root: Path, change: Change) -> Outcome:
+def too_long(root: Path, change: SeriesChange) -> CheckOutcome:
     """Whether a change is small enough to be read: its modules, and its plan document."""
     lines = change.lines + plan_document(root, change, read_evidence()).count("\n")
     said = f"{lines} lines without unit tests; at most {MOST_LINES} can be reviewed"
-    return Outcome("lines", FAILED, said) if lines > MOST_LINES else Outcome("lines", str(lines))
+    return CheckOutcome("lines", FAILED, said) if lines > MOST_LINES else CheckOutcome("lines", str(lines))
 
 
-def check_series(checkout: Path, name: str, root: Path = ROOT) -> dict[str, list[Outcome]]:
+def check_series(checkout: Path, name: str, root: Path = ROOT) -> dict[str, list[CheckOutcome]]:
     """Checks each change, or the one of a name; returns its name -> what came of each check.
 
     Raises:
@@ -97,7 +97,7 @@ def check_series(checkout: Path, name: str, root: Path = ROOT) -> dict[str, list
     return found
 
 
-def said_of(change: Change, found: Iterable[Outcome]) -> list[str]:
+def said_of(change: SeriesChange, found: Iterable[CheckOutcome]) -> list[str]:
     """What is said of a change while others are still being checked."""
     failed = [one for one in found if one.result == FAILED]
     heads = ", ".join(one.check for one in failed)
@@ -105,7 +105,7 @@ def said_of(change: Change, found: Iterable[Outcome]) -> list[str]:
             *(f"  {line}" for one in failed for line in one.said.splitlines())]
 
 
-def report(found: dict[str, list[Outcome]]) -> list[str]:
+def report(found: dict[str, list[CheckOutcome]]) -> list[str]:
     """The table of the checks that look at some change, then what was skipped."""
     names = [one.check for one in next(iter(found.values()))]
     shown = [place for place in range(len(names)) if any(row[place].result != NOTHING for row in found.values())]

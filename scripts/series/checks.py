@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.series.changes import ROOT, TRAVELS, Change
+from scripts.series.changes import ROOT, TRAVELS, SeriesChange
 from scripts.series.hooks import Hook
 from scripts.series.plan_document import document_of
 
@@ -29,7 +29,7 @@ QUIET = ("-q", "-p", "no:cacheprovider")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """What came of one check.
 
     Attributes:
@@ -65,7 +65,7 @@ class ChangedTree:
     """A copy of the checkout with a change in it."""
 
     folder: Path
-    change: Change
+    change: SeriesChange
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -80,7 +80,7 @@ class ChangedTree:
                               env={**kept, "PYTHONDONTWRITEBYTECODE": "1", **(more or {})})
 
 
-def outcomes(tree: ChangedTree, hooks: Sequence[Hook], pythons: Pythons) -> Iterator[Outcome]:
+def outcomes(tree: ChangedTree, hooks: Sequence[Hook], pythons: Pythons) -> Iterator[CheckOutcome]:
     """Every check of a change, one after the other."""
     for hook in hooks:
         yield run_hook(tree, hook, pythons)
@@ -89,57 +89,57 @@ def outcomes(tree: ChangedTree, hooks: Sequence[Hook], pythons: Pythons) -> Iter
     yield unit_tests(tree, pythons)
 
 
-def outcome_of(check: str, ended: subprocess.CompletedProcess[str]) -> Outcome:
+def outcome_of(check: str, ended: subprocess.CompletedProcess[str]) -> CheckOutcome:
     """What an exit status says."""
     if ended.returncode == 0:
-        return Outcome(check, PASSED)
+        return CheckOutcome(check, PASSED)
     lines = (ended.stdout + ended.stderr).strip().splitlines()
-    return Outcome(check, FAILED, "\n".join(lines[-LAST_LINES:]) or f"exit status {ended.returncode}")
+    return CheckOutcome(check, FAILED, "\n".join(lines[-LAST_LINES:]) or f"exit status {ended.returncode}")
 
 
-def run_hook(tree: ChangedTree, hook: Hook, pythons: Pythons) -> Outcome:
+def run_hook(tree: ChangedTree, hook: Hook, pythons: Pythons) -> CheckOutcome:
     """A hook of pre-commit, on the files that the change brings."""
     if hook.hook_id == SORT_ID:
         return mark_sort(tree, pythons)
     files = [str(file) for file in hook.for_files(tree.files)]
     if not files:
-        return Outcome(hook.name, NOTHING)
+        return CheckOutcome(hook.name, NOTHING)
     if hook.program is None:
-        return Outcome(hook.name, SKIPPED, "pre-commit fetches it with git, and no package is known that has it")
+        return CheckOutcome(hook.name, SKIPPED, "pre-commit fetches it with git, and no package is known that has it")
     if pythons.tools is None:
-        return Outcome(hook.name, SKIPPED, pythons.why_no_tools)
+        return CheckOutcome(hook.name, SKIPPED, pythons.why_no_tools)
     command = [str(pythons.tools / hook.program.name), *hook.args, *files]
     return outcome_of(hook.name, tree.run(command))
 
 
-def mark_sort(tree: ChangedTree, pythons: Pythons) -> Outcome:
+def mark_sort(tree: ChangedTree, pythons: Pythons) -> CheckOutcome:
     """The hook that is in the checkout itself: conditional marks, where a change has some, are sorted. As pre-commit it
     gets what the change brings: the files that are in the checkout already are not all sorted."""
     if not (tree.folder / SORT_HOOK).is_file():
-        return Outcome(SORT_ID, SKIPPED, f"the checkout has no {SORT_HOOK}")
+        return CheckOutcome(SORT_ID, SKIPPED, f"the checkout has no {SORT_HOOK}")
     return outcome_of(SORT_ID, tree.run([str(pythons.own), SORT_HOOK, *map(str, tree.files)]))
 
 
-def pipeline_check(tree: ChangedTree, name: str, pythons: Pythons) -> Outcome:
+def pipeline_check(tree: ChangedTree, name: str, pythons: Pythons) -> CheckOutcome:
     """A script of sonic-mgmt's pipelines, on the folders of the series."""
     script = f"{PIPELINES}/{name}/{name}.py"
     if not (tree.folder / script).is_file():
-        return Outcome(name, SKIPPED, f"the checkout has no {script}")
+        return CheckOutcome(name, SKIPPED, f"the checkout has no {script}")
     if pythons.tools is None:
-        return Outcome(name, SKIPPED, pythons.why_no_tools)
+        return CheckOutcome(name, SKIPPED, pythons.why_no_tools)
     python = str(pythons.tools / "python")
     folders = [folder for folder in TRAVELS if (tree.folder / folder).is_dir()]
     ended = [outcome_of(name, tree.run([python, script, folder])) for folder in folders]
-    return next((one for one in ended if one.result == FAILED), Outcome(name, PASSED))
+    return next((one for one in ended if one.result == FAILED), CheckOutcome(name, PASSED))
 
 
-def collect_only(tree: ChangedTree, pythons: Pythons) -> Outcome:
+def collect_only(tree: ChangedTree, pythons: Pythons) -> CheckOutcome:
     """pytest's collection of the suite as sonic-mgmt's pipeline does it."""
     tests = [file for file in tree.change.files if file.name.startswith("test_")]
     if not tests:
-        return Outcome("collect-only", NOTHING)
+        return CheckOutcome("collect-only", NOTHING)
     if pythons.theirs is None:
-        return Outcome("collect-only", SKIPPED, "there is no .venv-upstream, which `make upstream` makes")
+        return CheckOutcome("collect-only", SKIPPED, "there is no .venv-upstream, which `make upstream` makes")
     folders = sorted({str(file.parent.relative_to("tests")) for file in tests})
     command = [str(pythons.theirs), "-m", "pytest", "-p", "outcomes", "-q", "-c", "pytest.ini", *COLLECT, *folders]
     variables = {"PYTHONPATH": f"..{os.pathsep}{STAND_INS}", "ANSIBLE_CONFIG": "../ansible",
@@ -148,16 +148,16 @@ def collect_only(tree: ChangedTree, pythons: Pythons) -> Outcome:
     names = {file.name for file in tests}
     lost = sorted(name for name in names if f"{name}::" not in ended.stdout)
     if ended.returncode == 0 and lost:
-        return Outcome("collect-only", FAILED, f"no test of {', '.join(lost)} was collected")
+        return CheckOutcome("collect-only", FAILED, f"no test of {', '.join(lost)} was collected")
     return outcome_of("collect-only", ended)
 
 
-def unit_tests(tree: ChangedTree, pythons: Pythons) -> Outcome:
+def unit_tests(tree: ChangedTree, pythons: Pythons) -> CheckOutcome:
     """The change's unit tests, as sonic-mgmt's environment runs them; where there is none, this project's Python, with
     an empty `tests/common/__init__.py`."""
     files = [str(file) for file in tree.change.unit_tests if file.name.startswith("unit_test_")]
     if not files:
-        return Outcome("unit tests", NOTHING)
+        return CheckOutcome("unit tests", NOTHING)
     if pythons.theirs is None:
         (tree.folder / "tests/common/__init__.py").write_text("", encoding="utf-8")
     command = [str(pythons.theirs or pythons.own), "-m", "pytest", "--noconftest", "--assert", "plain", *QUIET, "-p",

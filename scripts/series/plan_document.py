@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from scripts.closure import lines_of
-from scripts.series.changes import Change
+from scripts.series.changes import SeriesChange
 from scripts.series.evidence import Evidence, evidence_lines
 
 PAGES = "docs/testplan"
@@ -43,12 +43,12 @@ class CaseRow:
         return self.plan_id.partition("-")[0]
 
 
-def document_of(change: Change) -> Path:
+def document_of(change: SeriesChange) -> Path:
     """Where the document of a change is, relative to a sonic-mgmt checkout."""
     return Path(FOLDER) / f"{change.step.name}.md"
 
 
-def plan_document(root: Path, change: Change, evidence: Evidence | None) -> str:
+def plan_document(root: Path, change: SeriesChange, evidence: Evidence | None) -> str:
     """The document.
 
     Args:
@@ -68,14 +68,14 @@ def plan_document(root: Path, change: Change, evidence: Evidence | None) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def cases_of(root: Path, change: Change) -> list[CaseRow]:
+def cases_of(root: Path, change: SeriesChange) -> list[CaseRow]:
     """The cases of the plan that a change brings."""
     found = (ROW.match(line) for line in (root / TABLE).read_text(encoding="utf-8").splitlines())
     rows = [CaseRow(**match.groupdict()) for match in found if match]
     return [row for row in rows if row.family in change.step.families]
 
 
-def _overview(change: Change) -> list[str]:
+def _overview(change: SeriesChange) -> list[str]:
     needs = ", ".join(change.needs) or "nothing"
     said = (f"One change of a series that qualifies Priority Flow Control (IEEE 802.1Qbb). It can be taken by itself: "
             f"{change.step.alone}. It builds on: {needs}.")
@@ -87,7 +87,7 @@ def _overview(change: Change) -> list[str]:
     ]
 
 
-def _setup(change: Change, rows: Sequence[CaseRow]) -> list[str]:
+def _setup(change: SeriesChange, rows: Sequence[CaseRow]) -> list[str]:
     lines = ["### Testbed", ""]
     if not rows:
         return [*lines, "None: its own unit tests need neither switch nor generator.", "",
@@ -122,7 +122,7 @@ def _objective(head: str) -> list[str]:
     return found.removeprefix(OBJECTIVE).strip().splitlines()
 
 
-def _unit_tests(root: Path, change: Change) -> list[str]:
+def _unit_tests(root: Path, change: SeriesChange) -> list[str]:
     lines = ["### Unit tests", ""]
     modules = [file for file in change.unit_tests if file.name.startswith("unit_test_")]
     if not modules:

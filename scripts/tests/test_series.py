@@ -7,7 +7,7 @@ import pytest
 
 from scripts.closure import imported, lines_of
 from scripts.series import evidence as kept
-from scripts.series.changes import MOST_LINES, ROOT, Change, SeriesError, find_change, series, travelling
+from scripts.series.changes import MOST_LINES, ROOT, SeriesChange, SeriesError, find_change, series, travelling
 from scripts.series.evidence import Evidence, EvidenceError, evidence_lines, evidence_of, read_evidence
 from scripts.series.plan_document import CaseRow, cases_of, plan_document
 from scripts.series.steps import STEPS, Step
@@ -21,18 +21,18 @@ HEADINGS = ["## Overview", "### Scope", "### Testbed", "## Setup configuration",
 
 
 @pytest.fixture(scope="module", name="changes")
-def _changes() -> list[Change]:
+def _changes() -> list[SeriesChange]:
     return series()
 
 
-def test_each_file_that_travels_is_in_exactly_one_change(changes: list[Change]) -> None:
+def test_each_file_that_travels_is_in_exactly_one_change(changes: list[SeriesChange]) -> None:
     files = [file for change in changes for file in change.all_files]
     assert len(files) == len(set(files)), "a file is in two changes"
     assert set(files) == set(travelling(ROOT)) and len(files) > 300, set(travelling(ROOT)) ^ set(files)
     assert not [file for file in files if file.is_relative_to("test_reporting")], "databases do not travel"
 
 
-def test_a_change_imports_only_what_it_or_one_that_it_builds_on_has(changes: list[Change]) -> None:
+def test_a_change_imports_only_what_it_or_one_that_it_builds_on_has(changes: list[SeriesChange]) -> None:
     travels = set(travelling(ROOT))
     for change in changes:
         earlier = [one.step.name for one in changes[:changes.index(change)]]
@@ -44,14 +44,14 @@ def test_a_change_imports_only_what_it_or_one_that_it_builds_on_has(changes: lis
         assert not missing, f"{change.step.name}: {missing}"
 
 
-def test_each_change_can_be_read(changes: list[Change]) -> None:
+def test_each_change_can_be_read(changes: list[SeriesChange]) -> None:
     for change in changes:
         lines = sum(lines_of(ROOT / file) for file in change.files)
         whole = lines + plan_document(ROOT, change, read_evidence()).count("\n")
         assert lines == change.lines and 0 < whole <= MOST_LINES, f"{change.step.name} has {whole} lines"
 
 
-def test_the_core_comes_first_and_alone_has_the_test_plan(changes: list[Change]) -> None:
+def test_the_core_comes_first_and_alone_has_the_test_plan(changes: list[SeriesChange]) -> None:
     core = [change for change in changes if change.step.name.startswith("core-")]
     assert changes[:len(core)] == core, "the core does not come first"
     cases = [row.plan_id for change in core for row in cases_of(ROOT, change)]
@@ -59,12 +59,12 @@ def test_the_core_comes_first_and_alone_has_the_test_plan(changes: list[Change])
     assert find_change(changes, "switch-chain").needs == tuple(change.step.name for change in core[:5])
 
 
-def test_every_case_of_the_plan_is_in_one_change(changes: list[Change]) -> None:
+def test_every_case_of_the_plan_is_in_one_change(changes: list[SeriesChange]) -> None:
     found = sorted(row.plan_id for change in changes for row in cases_of(ROOT, change))
     assert found == sorted(case.plan_id for case in (*port_cases(), *sweep_cases()))
 
 
-def test_the_test_of_a_case_comes_with_its_change(changes: list[Change]) -> None:
+def test_the_test_of_a_case_comes_with_its_change(changes: list[SeriesChange]) -> None:
     for change in changes:
         tests = {file.name for file in change.files}
         lost = [row for row in cases_of(ROOT, change) if row.test.partition("::")[0] not in tests]
@@ -76,7 +76,7 @@ def test_a_file_without_a_step_is_named() -> None:
         series(steps=[step for step in STEPS if step.name != "switch-chain"])
 
 
-def test_a_step_about_nothing_and_a_name_without_a_step_are_refused(changes: list[Change]) -> None:
+def test_a_step_about_nothing_and_a_name_without_a_step_are_refused(changes: list[SeriesChange]) -> None:
     lost = Step("lost", "Add nothing", "it is nothing", ("tests/common/pfc/none.py",))
     with pytest.raises(SeriesError, match="lost is about tests/common/pfc/none.py, which is not there"):
         series(steps=[*STEPS, lost])
@@ -84,7 +84,7 @@ def test_a_step_about_nothing_and_a_name_without_a_step_are_refused(changes: lis
         find_change(changes, "core")
 
 
-def test_a_plan_document_has_the_form_of_sonic_mgmts(changes: list[Change]) -> None:
+def test_a_plan_document_has_the_form_of_sonic_mgmts(changes: list[SeriesChange]) -> None:
     for change in changes:
         text = plan_document(ROOT, change, None)
         found = [line for line in text.splitlines() if line in HEADINGS]
@@ -97,7 +97,7 @@ def test_a_plan_document_has_the_form_of_sonic_mgmts(changes: list[Change]) -> N
     assert "| `length-to-scale` |" in timing and "Why the numbers" not in timing
 
 
-def test_the_upstream_page_has_every_step(changes: list[Change]) -> None:
+def test_the_upstream_page_has_every_step(changes: list[SeriesChange]) -> None:
     page = (ROOT / "docs/upstream.md").read_text(encoding="utf-8")
     for change in changes:
         assert f"| `{change.step.name}` | {change.step.title} | {change.step.alone} |" in page, change.step.name

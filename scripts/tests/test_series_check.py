@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from scripts.series import check
-from scripts.series.changes import Change, find_change, series
-from scripts.series.checks import FAILED, NOTHING, PASSED, SKIPPED, ChangedTree, Outcome, Pythons, run_hook, unit_tests
+from scripts.series.changes import SeriesChange, find_change, series
+from scripts.series.checks import FAILED, NOTHING, PASSED, SKIPPED, ChangedTree, CheckOutcome, Pythons
+from scripts.series.checks import run_hook, unit_tests
 from scripts.series.hooks import packages_of, read_hooks
 
 CONFIGURATION = """
@@ -50,7 +51,7 @@ def _checkout(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module", name="core")
-def _core() -> Change:
+def _core() -> SeriesChange:
     return find_change(series(), "core-1")
 
 
@@ -65,7 +66,7 @@ def test_hooks_are_those_of_the_configuration_in_its_versions(checkout: Path) ->
     assert hooks[2].args == ("--max-line-length=120",)
 
 
-def test_what_cannot_be_run_is_skipped_by_name(checkout: Path, core: Change) -> None:
+def test_what_cannot_be_run_is_skipped_by_name(checkout: Path, core: SeriesChange) -> None:
     tree = ChangedTree(checkout, core)
     hooks = {(hook.hook_id, hook.files): hook for hook in read_hooks(checkout)}
     skipped = run_hook(tree, hooks["trailing-whitespace", ""], NONE)
@@ -78,7 +79,7 @@ def test_what_cannot_be_run_is_skipped_by_name(checkout: Path, core: Change) -> 
     assert missing.result == SKIPPED and "the checkout has no .hooks/" in missing.said
 
 
-def test_a_hook_that_fails_says_what_it_printed(checkout: Path, core: Change) -> None:
+def test_a_hook_that_fails_says_what_it_printed(checkout: Path, core: SeriesChange) -> None:
     program = checkout / "bin/trailing-whitespace-fixer"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho fixing $1\nexit 1\n", encoding="utf-8")
@@ -88,7 +89,7 @@ def test_a_hook_that_fails_says_what_it_printed(checkout: Path, core: Change) ->
     assert found.result == FAILED and found.said.startswith("fixing tests/common/pfc/__init__.py"), found
 
 
-def test_the_unit_tests_of_a_change_run_on_what_it_builds_on_alone(checkout: Path, core: Change) -> None:
+def test_the_unit_tests_of_a_change_run_on_what_it_builds_on_alone(checkout: Path, core: SeriesChange) -> None:
     check.put_in(_repository(checkout), check.ROOT, [core])
     few = dataclasses.replace(core, unit_tests=tuple(
         file for file in core.unit_tests if file.name == "unit_test_effective_records.py"))
@@ -108,10 +109,10 @@ def _repository(folder: Path) -> Path:
 def test_the_table_has_what_failed_and_what_was_skipped(
     checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def outcomes(tree: ChangedTree, *_: object) -> list[Outcome]:
+    def outcomes(tree: ChangedTree, *_: object) -> list[CheckOutcome]:
         assert (tree.folder / "tests/common/pfc/record/verdict.py").is_file() and tree.folder != checkout
-        return [Outcome("flake8", PASSED), Outcome("black", NOTHING), Outcome("collect-only", SKIPPED, "there is none"),
-                Outcome("unit tests", FAILED, "1 failed")]
+        return [CheckOutcome("flake8", PASSED), CheckOutcome("black", NOTHING),
+                CheckOutcome("collect-only", SKIPPED, "there is none"), CheckOutcome("unit tests", FAILED, "1 failed")]
 
     monkeypatch.setattr(check, "find_pythons", lambda hooks: NONE)
     monkeypatch.setattr(check, "outcomes", outcomes)
