@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scripts.closure import imported, lines_of
+from scripts.closure import imported, lines_of, seam_of
 from scripts.series.steps import STEPS, Step
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,9 +102,12 @@ class Imports:
         return list(found)
 
     def _imported(self, file: Path) -> list[Path]:
-        """What a file imports itself."""
+        """What a file imports itself; pytest imports the `conftest.py` beside a module of tests, whose fixtures these
+        ask for."""
         if file not in self._direct:
             every = imported(self.root, file) if file.suffix == ".py" else []
+            if file.name.startswith("test_"):
+                every += seam_of(self.root, file)
             self._direct[file] = [one for one in every if one in self._travels]
         return self._direct[file]
 
@@ -119,7 +122,7 @@ def is_test(file: Path) -> bool:
 
 
 def place_modules(imports: Imports, steps: Sequence[Step]) -> dict[Path, int]:
-    """The number of the step that each module is in.
+    """The number of the step that each module is in, and each unit test that a step names.
 
     Raises:
         SeriesError: a step names what is not there.
@@ -131,7 +134,8 @@ def place_modules(imports: Imports, steps: Sequence[Step]) -> dict[Path, int]:
             if not named:
                 raise SeriesError(f"{step.name} is about {head}, which is not there")
             for file in (found for one in named for found in imports.of(one)):
-                place.setdefault(file, number)
+                if file in named or not is_test(file):  # what unit tests share comes with the first of them
+                    place.setdefault(file, number)
     return place
 
 

@@ -19,6 +19,17 @@ from tests.common.pfc.record.verdict import Check, PortVerdict, Status
 HEADINGS = ["## Overview", "### Scope", "### Testbed", "## Setup configuration", "## Test cases", "### Unit tests",
             "## Evidence"]
 
+FIRST_TESTS = {
+    "core-1": "unit_test_record_file.py",
+    "core-4": "unit_test_restore.py",
+    "core-5": "unit_test_run.py",
+    "core-6": "unit_test_contract.py",
+    "cases-2": "unit_test_timing.py",
+    "evidence": "unit_test_timeline.py",
+    "sweep-2": "unit_test_sweep.py",
+}
+"""Change -> a unit test that comes with it."""
+
 
 @pytest.fixture(scope="module", name="changes")
 def _changes() -> list[SeriesChange]:
@@ -56,7 +67,20 @@ def test_the_core_comes_first_and_alone_has_the_test_plan(changes: list[SeriesCh
     assert changes[:len(core)] == core, "the core does not come first"
     cases = [row.plan_id for change in core for row in cases_of(ROOT, change)]
     assert cases == ["PFC-1", "PFC-2", "PFC-3", "PFC-4"], cases
-    assert find_change(changes, "switch-chain").needs == tuple(change.step.name for change in core[:5])
+    assert find_change(changes, "switch-chain").needs == tuple(change.step.name for change in core)
+
+
+def test_a_test_needs_the_conftest_beside_it(changes: list[SeriesChange]) -> None:
+    """No import shows it: pytest reads that file."""
+    tested = [change for change in changes if any(file.name.startswith("test_") for file in change.files)]
+    assert len(tested) > 8, "too few were found to trust the search"
+    assert not [change.step.name for change in tested if "core-6" not in (*change.needs, change.step.name)]
+
+
+def test_unit_tests_come_with_what_they_test(changes: list[SeriesChange]) -> None:
+    """In the first change in which all is there that they import."""
+    for name, test in FIRST_TESTS.items():
+        assert test in [file.name for file in find_change(changes, name).unit_tests], f"{test} is not in {name}"
 
 
 def test_every_case_of_the_plan_is_in_one_change(changes: list[SeriesChange]) -> None:
