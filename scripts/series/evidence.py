@@ -77,7 +77,7 @@ def evidence_lines(evidence: Evidence | None, plan_ids: Iterable[str]) -> list[s
     for plan_id in shown:
         total.update(evidence.cases.get(plan_id, {}))
     came_to = ", ".join(f"{total[status]} {status}" for status in sorted(total)) or "no verdict"
-    of_what = "its cases" if asked else "all cases, with this change in place"
+    of_what = "its cases" if asked else f"the {len(shown)} cases of the run, with all of the series in place"
     built = f", commit {evidence.commit}" if evidence.commit else ""
     lines = [f"A run on the virtual testbed `{evidence.testbed}` ({evidence.began}{built}; stand-alone, without"
              f" sonic-mgmt's fixtures), verdicts of {of_what}: {came_to}."]

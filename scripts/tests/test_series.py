@@ -144,7 +144,8 @@ def test_evidence_counts_the_verdicts_of_a_change_and_names_what_is_missing() ->
     assert found.cases == {"PFC-1": {"PASS": 2}, "TIME-2": {"FAIL": 1}}
     said = evidence_lines(found, ["TIME-1", "TIME-2"])
     assert said[0].endswith("verdicts of its cases: 1 FAIL.") and said[1] == "Not carried out in it: TIME-1."
-    assert evidence_lines(found, [])[0].endswith("verdicts of all cases, with this change in place: 1 FAIL, 2 PASS.")
+    whole = "verdicts of the 2 cases of the run, with all of the series in place: 1 FAIL, 2 PASS."
+    assert evidence_lines(found, [])[0].endswith(whole)
 
 
 def test_a_run_of_broken_switches_is_no_evidence() -> None:
