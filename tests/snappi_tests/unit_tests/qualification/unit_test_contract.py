@@ -133,7 +133,7 @@ def test_sonic_mgmt_is_as_the_contract_says_of_telemetry(method):
 
 @pytest.mark.skipif(not IN_SONIC_MGMT, reason="the functions around the suite are this project's own, not sonic-mgmt's")
 @pytest.mark.parametrize("module", CONTRACT["functions"])
-def test_sonic_mgmt_has_the_functions_that_are_called(module):
+def test_sonic_mgmt_is_as_the_contract_says_of_functions(module):
     """In a sonic-mgmt tree: each takes what the contract says."""
     top = parsed(TESTS.parent / f"{module.replace('.', '/')}.py").body
     found = {one.name: [argument.arg for argument in one.args.args] for one in top if isinstance(one, ast.FunctionDef)}
