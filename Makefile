@@ -16,6 +16,7 @@ SAME_GENERATOR ?=
 SOAK    ?=
 QUICK   ?=
 SONIC_MGMT ?=
+SERIES  ?=
 CONCURRENCY ?=
 RESUME  ?=
 SCHEDULER ?=
@@ -46,7 +47,8 @@ TAKES_qualify := TESTBED TESTBED_FILE PORT FAULT SCENARIO SET IP DEPLOY CHANGE_C
 TAKES_sweep := TESTBED TESTBED_FILE PORTS PORTS_ONLY FAULT IP CONCURRENCY BOTH SCHEDULER JOB RESUME DEPLOY CHANGE_CONFIG SAME_GENERATOR
 TAKES_restore := TESTBED TESTBED_FILE FORCE
 TAKES_report := RUN
-TAKES_overlay := SONIC_MGMT
+TAKES_overlay := SONIC_MGMT SERIES
+TAKES_series-check := SONIC_MGMT SERIES
 TAKES_differential := CASES SEED COMPILED
 TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
@@ -71,7 +73,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay upstream upstream-score test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure docs docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure reports-wheel docs docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -140,9 +142,13 @@ restore: $(VENV)/.installed  ## stop the traffic of a testbed and put its switch
 generator-check: $(VENV)/.installed  ## ask the traffic generator of a testbed what no data sheet says, in minutes: TESTBED=
 	@$(BIN)/python scripts/generator_check.py '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
-overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>
+overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>; SERIES=core-1 (one change of the series)
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make overlay SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
-	    $(PYTHON) scripts/overlay.py '$(SONIC_MGMT)'
+	    $(PYTHON) -m scripts.overlay '$(SONIC_MGMT)' $(if $(SERIES),--series '$(SERIES)')
+
+series-check: $(VENV)/.test-installed  ## run sonic-mgmt's checks and the unit tests on each change of the series: SONIC_MGMT=<checkout>; SERIES=core-1
+	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make series-check SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
+	    $(BIN)/python -m scripts.series.check '$(SONIC_MGMT)' $(if $(SERIES),--series '$(SERIES)')
 
 upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, FAULT=, TESTBED=
 	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULT),--fault '$(FAULT)') \
@@ -193,6 +199,9 @@ closure:  ## print what PFC-1 to PFC-4 draw in when they are imported, by room, 
 pfctest:  ## build the pause frame generator as one file for a switch: build/pfctest.pyz
 	@$(PYTHON) scripts/build_pfctest.py
 
+reports-wheel:  ## build a wheel of databases and pages, for where there is no checkout: dist/sonic_mgmt_pfc_reports-*.whl
+	@$(PYTHON) scripts/build_reports.py
+
 docs: $(VENV)/.docs-installed  ## make a site of the documentation: build/docs/index.html
 	@$(BIN)/python -W ignore scripts/build_docs.py
 
@@ -201,5 +210,5 @@ docs-images: $(VENV)/.docs-installed  ## draw the pictures of the documentation 
 
 clean:  ## stop virtual testbeds, remove what was built and the virtual testbeds' state; results stay
 	@if [ -x $(BIN)/virtual-testbed ]; then $(BIN)/virtual-testbed down; fi
-	rm -rf $(VENV) $(IXNETWORK) .venv-upstream .venv-upstream.packages .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(IXNETWORK) .venv-upstream .venv-upstream.packages .venv-series .venv-series.packages .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

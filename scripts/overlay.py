@@ -1,26 +1,22 @@
-"""Copies what travels of this project into a sonic-mgmt checkout. docs/upstream.md says what that is, and why.
+"""Copies what travels of this project into a sonic-mgmt checkout, or one change of it. docs/upstream.md says what that
+is, and why.
 
-Only new folders are made: where one of them exists already nothing is copied, so no file of the checkout can change.
+Only new files are made: where one of them exists already nothing is copied, so no file of the checkout can change.
 Exit status: 0 when everything is copied, 2 for a refusal (then the checkout is as it was).
 """
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-TRAVELS = (
-    "tests/common/pfc",
-    "tests/common/unit_tests/pfc",
-    "tests/snappi_tests/pfc/qualification",
-    "tests/snappi_tests/unit_tests/qualification",
-    "test_reporting/pfc",
-)
-"""The folders that are copied, relative to both roots."""
+from scripts.series.changes import ROOT, TRAVELS, SeriesChange, SeriesError, find_change, series, travelling
+from scripts.series.evidence import read_evidence
+from scripts.series.plan_document import document_of, plan_document
+
 LANDMARKS = (
     "ansible",
     "tests/conftest.py",
@@ -29,7 +25,6 @@ LANDMARKS = (
     "tests/snappi_tests/pfc",
 )
 """What a sonic-mgmt checkout has."""
-SUFFIXES = (".py", ".json", ".md", ".kql", ".j2", ".css", ".js")
 COPIED, REFUSED = 0, 2
 
 
@@ -37,14 +32,8 @@ class OverlayError(Exception):
     """The overlay cannot be made; the text is one sentence for the user."""
 
 
-def travelling(root: Path) -> list[Path]:
-    """The files that travel, relative to `root`: sources and data, nothing that Python or pytest wrote beside them."""
-    found = [path for folder in TRAVELS for path in sorted((root / folder).rglob("*"))]
-    return [path.relative_to(root) for path in found if path.is_file() and path.suffix in SUFFIXES]
-
-
 def check_checkout(checkout: Path, root: Path) -> None:
-    """Refuses what is no sonic-mgmt checkout, and one that has something where a folder would go.
+    """Refuses what is no sonic-mgmt checkout.
 
     Raises:
         OverlayError: says what was found.
@@ -56,13 +45,11 @@ def check_checkout(checkout: Path, root: Path) -> None:
     missing = [name for name in LANDMARKS if not (checkout / name).exists()]
     if missing:
         raise OverlayError(f"{checkout} is no sonic-mgmt checkout: it has no {', no '.join(missing)}")
-    for folder in TRAVELS:
-        check_place(checkout, folder)
 
 
-def check_place(checkout: Path, folder: str) -> None:
-    """Refuses a folder that is there already (a broken link counts), and one that would be outside the checkout."""
-    place = checkout / folder
+def check_place(checkout: Path, name: str | Path) -> None:
+    """Refuses what is there already (a broken link counts), and what would be outside the checkout."""
+    place = checkout / name
     if os.path.lexists(place):
         raise OverlayError(
             f"{place} exists already: nothing is copied over what is there; remove it, or take a fresh checkout"
@@ -71,54 +58,125 @@ def check_place(checkout: Path, folder: str) -> None:
         raise OverlayError(f"{place} is outside the checkout, at {place.resolve()}: nothing is copied through a link")
 
 
-def copy(root: Path, checkout: Path) -> list[Path]:
-    """Copies what travels; returns the files, relative to the checkout.
+def check_needs(checkout: Path, change: SeriesChange, changes: Sequence[SeriesChange]) -> None:
+    """Refuses a change where one that it builds on is not there."""
+    missing = [name for name in change.needs
+               if not all((checkout / file).is_file() for file in find_change(changes, name).all_files)]
+    if missing:
+        raise OverlayError(f"{change.step.name} builds on {', '.join(missing)}, which {checkout} has not (or not all of"
+                           f" it): copy SERIES={missing[0]} first")
+
+
+def write(checkout: Path, texts: Mapping[Path, bytes]) -> None:
+    """Writes new files.
+
+    Args:
+        checkout: where.
+        texts: file, relative to it -> what it holds.
 
     Raises:
-        OverlayError: a file could not be written; what had been copied before it is removed again.
+        OverlayError: one could not be written; what had been written before it is removed again.
     """
-    files = travelling(root)
-    made = [parent for folder in TRAVELS for parent in missing_parents(checkout / folder)]
+    made: list[Path] = []
     try:
-        for file in files:
-            (checkout / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(root / file, checkout / file)
+        for file, text in texts.items():
+            place = checkout / file
+            made += missing_parents(place)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(text)
     except OSError as error:
-        for folder in made:
-            shutil.rmtree(folder, ignore_errors=True)
+        remove(made)
         raise OverlayError(f"{checkout} cannot be written, and is as it was: {error}") from error
-    return files
+
+
+def texts_of(root: Path, files: Iterable[Path]) -> dict[Path, bytes]:
+    """What files hold."""
+    return {file: (root / file).read_bytes() for file in files}
+
+
+def remove(made: Sequence[Path]) -> None:
+    """Removes files and folders that were made, the latest first."""
+    for path in reversed(made):
+        if path.is_dir():
+            path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
 
 
 def missing_parents(place: Path) -> list[Path]:
-    """The folders that have to be made for a place, itself included, the outermost first."""
+    """What has to be made for a place, itself included, the outermost first."""
     return [path for path in [*reversed(place.parents), place] if not path.exists()]
 
 
 def overlay(checkout: Path, root: Path = ROOT) -> list[Path]:
-    """Makes the overlay; returns the files that were copied, relative to the checkout.
+    """Copies all that travels; returns the files, relative to the checkout.
 
     Raises:
         OverlayError: then the checkout is as it was.
     """
     check_checkout(checkout, root)
-    return copy(root, checkout)
+    for folder in TRAVELS:
+        check_place(checkout, folder)
+    files = travelling(root)
+    write(checkout, texts_of(root, files))
+    return files
+
+
+def overlay_change(checkout: Path, name: str, changes: Sequence[SeriesChange], root: Path = ROOT) -> SeriesChange:
+    """Copies one change of the series, with its plan document; returns it.
+
+    Raises:
+        OverlayError: then the checkout is as it was.
+        SeriesError: there is none of that name.
+    """
+    change = find_change(changes, name)
+    check_checkout(checkout, root)
+    check_needs(checkout, change, changes)
+    for file in (*change.all_files, document_of(change)):
+        check_place(checkout, file)
+    document = plan_document(root, change, read_evidence())
+    write(checkout, {**texts_of(root, change.all_files), document_of(change): document.encode()})
+    return change
+
+
+def commit_message(checkout: Path, change: SeriesChange) -> list[str]:
+    """What the commit of a change may say; its last line signs off as who commits in the checkout."""
+    asked = subprocess.run(["git", "-C", str(checkout), "var", "GIT_AUTHOR_IDENT"], capture_output=True, text=True,
+                           check=False)
+    author = asked.stdout.rpartition(">")[0] + ">" if asked.returncode == 0 else "YOUR NAME <YOUR ADDRESS>"
+    return [f"[pfc] {change.step.title}", "",
+            f"{change.step.name} of the series in {document_of(change).parent}. It can be taken by itself:",
+            f"{change.step.alone}.", "", f"Signed-off-by: {author}"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 2 for a refusal, no traceback."""
     parser = argparse.ArgumentParser(prog="overlay", description=__doc__.split("\n\n")[0] if __doc__ else None)
     parser.add_argument("checkout", type=Path, metavar="CHECKOUT", help="a checkout of sonic-mgmt")
-    checkout = parser.parse_args(arguments).checkout.expanduser().absolute()
+    parser.add_argument("--series", metavar="STEP", help="one change, on top of those before it: core-1, core-2, ...")
+    given = parser.parse_args(arguments)
+    checkout = given.checkout.expanduser().absolute()
     try:
-        files = overlay(checkout)
-    except OverlayError as refusal:
+        lines = one_change(checkout, given.series) if given.series else everything(checkout)
+    except (OverlayError, SeriesError) as refusal:
         print(f"error: {refusal}", file=sys.stderr)
         return REFUSED
-    print(f"{len(files)} files copied to {checkout}, in {len(TRAVELS)} new folders:")
-    for folder in TRAVELS:
-        print(f"  {folder} ({sum(file.is_relative_to(folder) for file in files)})")
+    print("\n".join(lines))
     return COPIED
+
+
+def everything(checkout: Path) -> list[str]:
+    """Copies all that travels; returns what is printed."""
+    files = overlay(checkout)
+    return [f"{len(files)} files copied to {checkout}, in {len(TRAVELS)} new folders:",
+            *(f"  {folder} ({sum(file.is_relative_to(folder) for file in files)})" for folder in TRAVELS)]
+
+
+def one_change(checkout: Path, name: str) -> list[str]:
+    """Copies one change; returns what is printed."""
+    change = overlay_change(checkout, name, series())
+    return [f"{change.step.name}: {len(change.files)} files with {change.lines} lines, {len(change.unit_tests)} of unit"
+            f" tests and {document_of(change)} copied to {checkout}", "", *commit_message(checkout, change)]
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.overlay import LANDMARKS, REFUSED, ROOT, TRAVELS, OverlayError, main, overlay, travelling
+from scripts.overlay import LANDMARKS, REFUSED, OverlayError, main, overlay, overlay_change
+from scripts.series.changes import ROOT, TRAVELS, SeriesError, series, travelling
+from scripts.series.plan_document import FOLDER
 
 CONFTEST = '''
 import pytest
@@ -19,9 +21,9 @@ def pytest_addoption(parser):
     parser.addoption("--testbed_file")
 
 
-def pytest_generate_tests(metafunc):
-    if "enum_one_dut_lossless_prio" in metafunc.fixturenames:
-        metafunc.parametrize("enum_one_dut_lossless_prio", ["dut-1|3", "dut-1|4"])
+def generate_priority_lists(request, prio_scope, with_completeness_level=False, one_dut_only=False):
+    assert request.config.getoption("--testbed") in (None, "lab") and prio_scope == "lossless" and one_dut_only, "asked"
+    return ["dut-1|3", "dut-1|4"]
 
 
 @pytest.fixture(scope="session")
@@ -93,7 +95,7 @@ class Reporter:
 
 @pytest.fixture
 def db_reporter(request, tbinfo):
-    reporter = Reporter(request.node.callspec.params["enum_one_dut_lossless_prio"])
+    reporter = Reporter(request.node.callspec.params["pfc_target"])
     yield reporter
     reporter.report()
 """,
@@ -115,8 +117,8 @@ def verdict(metric, status):
     return PortVerdict("dut-1", "Ethernet0", 3, metric, [check])
 
 
-def test_probe(request, pfc_telemetry, enum_one_dut_lossless_prio):
-    if enum_one_dut_lossless_prio.endswith("4"):
+def test_probe(request, pfc_telemetry, pfc_target):
+    if pfc_target.endswith("4"):
         raise ValueError("it broke")
     for status in Status.FAIL, Status.PASS:  # of two priorities
         verdicts = [verdict("pfc.lossless", status), verdict("pfc.lossy", Status.PASS)]
@@ -138,6 +140,20 @@ def contents(folder: Path) -> dict[str, str]:
     """Every file's digest."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def break_after(files: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk takes so many files more."""
+    left = [None] * files
+    written = Path.write_bytes
+
+    def full(self: Path, text: bytes) -> int:
+        if not left:
+            raise OSError("No space left on device")
+        left.pop()
+        return written(self, text)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
 
 
 def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -197,15 +213,7 @@ def test_nothing_leaves_the_checkout_through_a_link(checkout: Path, tmp_path_fac
 def test_what_cannot_be_copied_whole_is_not_copied(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(checkout)
     folders = {path for path in checkout.rglob("*") if path.is_dir()}
-    left = [None] * 30
-
-    def full(source: Path, target: Path) -> None:
-        if not left:
-            raise OSError("No space left on device")
-        left.pop()
-        target.write_bytes(source.read_bytes())
-
-    monkeypatch.setattr("scripts.overlay.shutil.copyfile", full)
+    break_after(30, monkeypatch)
     with pytest.raises(OverlayError, match="is as it was: No space left on device"):
         overlay(checkout)
     assert contents(checkout) == before and {path for path in checkout.rglob("*") if path.is_dir()} == folders
@@ -216,6 +224,15 @@ def test_the_suite_finds_the_fixtures_around_it(checkout: Path) -> None:
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
     assert "test_pause_single_lossless_priority[dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
     assert "not found" not in ended.stdout, ended.stdout
+
+
+def test_pfc_1_is_planned_when_it_runs_where_no_priority_file_is(checkout: Path) -> None:
+    """sonic-mgmt's test_pretest.py writes that file; a tree in which it has not run has an item all the same."""
+    (checkout / "tests/conftest.py").write_text(CONFTEST.replace('["dut-1|3", "dut-1|4"]', "[]"), encoding="utf-8")
+    overlay(checkout)
+    ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
+    assert "test_pause_single_lossless_priority[-] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
+    assert "skipped" not in ended.stdout, ended.stdout
 
 
 def test_verdicts_go_through_the_telemetry_of_the_tree(checkout: Path) -> None:
@@ -263,3 +280,64 @@ def test_the_unit_tests_run_there_without_conftest(checkout: Path) -> None:
     ended = run_pytest(checkout, "--noconftest", *(f"tests/common/unit_tests/pfc/{name}" for name in chosen), "-k",
                        "unit_test_clock or drained")
     assert ended.returncode == 0 and " passed" in ended.stdout, ended.stdout + ended.stderr
+
+
+def test_change_after_change_brings_all_that_travels(checkout: Path) -> None:
+    """In the series' order, each with its plan document and nothing over what is there."""
+    before = contents(checkout)
+    changes = series()
+    names = [change.step.name for change in changes]
+    for name in names:
+        overlay_change(checkout, name, changes)
+    after = contents(checkout)
+    assert before.items() <= after.items()
+    documents = {f"{FOLDER}/{name}.md" for name in names}
+    assert set(after) - set(before) == {str(path) for path in travelling(ROOT)} | documents
+
+
+def test_a_change_waits_for_what_it_builds_on(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = contents(checkout)
+    assert main([str(checkout), "--series", "core-3"]) == REFUSED
+    said = capsys.readouterr().err
+    assert said.startswith("error: core-3 builds on core-1, core-2, which ") and said.count("\n") == 1, said
+    assert "copy SERIES=core-1 first" in said and contents(checkout) == before
+    changes = series()
+    overlay_change(checkout, "core-1", changes)
+    with pytest.raises(OverlayError, match="core-3 builds on core-2, which"):
+        overlay_change(checkout, "core-3", changes)
+    with pytest.raises(OverlayError, match="exists already"):
+        overlay_change(checkout, "core-1", changes)
+    with pytest.raises(SeriesError, match="no step 'core'"):
+        overlay_change(checkout, "core", changes)
+
+
+def test_a_change_that_cannot_be_copied_whole_is_not_copied(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = series()
+    overlay_change(checkout, "core-1", changes)
+    before = contents(checkout)
+    folders = {path for path in checkout.rglob("*") if path.is_dir()}
+    break_after(5, monkeypatch)
+    with pytest.raises(OverlayError, match="is as it was: No space left on device"):
+        overlay_change(checkout, "core-2", changes)
+    assert contents(checkout) == before and {path for path in checkout.rglob("*") if path.is_dir()} == folders
+
+
+def test_the_message_of_a_change_is_signed_off(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    subprocess.run(["git", "init", "-q", str(checkout)], check=True)
+    for key, text in {"name": "A. Author", "email": "author@example.com"}.items():
+        subprocess.run(["git", "-C", str(checkout), "config", f"user.{key}", text], check=True)
+    assert main([str(checkout), "--series", "core-1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2] == "[pfc] Add verdicts of PFC, and the JSON lines that keep them", lines
+    assert lines[-1] == "Signed-off-by: A. Author <author@example.com>", lines
+
+
+def test_the_core_collects_without_the_other_changes(checkout: Path) -> None:
+    """PFC-1 to PFC-4, with the fixtures of the tree, and no other case."""
+    changes = series()
+    for change in changes[:6]:
+        overlay_change(checkout, change.step.name, changes)
+    ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
+    assert "test_pause_single_lossless_priority[dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
+    assert "not found" not in ended.stdout and "test_global_pause" in ended.stdout, ended.stdout
+    assert not list((checkout / "tests/common/pfc").glob("sweep")), "the sweep is in the core"

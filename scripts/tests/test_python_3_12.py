@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.overlay import LANDMARKS, ROOT, overlay
+from scripts.overlay import LANDMARKS, overlay
+from scripts.series.changes import ROOT
 
 WANTED = "3.12"
 LIBRARIES = ("pytest", "scapy", "snappi", "tabulate")
@@ -21,7 +22,7 @@ LIBRARIES = ("pytest", "scapy", "snappi", "tabulate")
 PLACE = ROOT / ".venv" / f"python{WANTED}"
 UNIT_TESTS = ("tests/common/unit_tests/pfc", "tests/snappi_tests/unit_tests/qualification")
 NEEDS_SONIC_MGMT = "test_sonic_mgmt_is_as_the_contract_says"
-"""The two tests that read sonic-mgmt's own modules, of which an empty checkout has none, begin so."""
+"""The tests that read sonic-mgmt's own modules, of which an empty checkout has none, begin so."""
 UNREACHABLE = re.compile(r"connection broken by '.*|Could not fetch URL .*")
 PACKAGES = ("tests", "tests/common", "tests/common/unit_tests", "tests/snappi_tests", "tests/snappi_tests/pfc",
             "tests/snappi_tests/unit_tests")

@@ -207,6 +207,9 @@ TRIED: dict[str, Way] = {
         refused("'lab-1'", NO_SUCH),
     # docs/upstream.md
     "make overlay SONIC_MGMT=CHECKOUT": refused("CHECKOUT"),
+    "make overlay SONIC_MGMT=CHECKOUT SERIES=core-1": refused("CHECKOUT"),
+    "make series-check SONIC_MGMT=CHECKOUT": refused("CHECKOUT"),
+    "make reports-wheel": Way(says=("sonic_mgmt_pfc_reports-", "-py3-none-any.whl")),
     "python3 -m pytest -c pytest.ini --inventory ../ansible/<inventory> --host-pattern all --testbed <name>"
     " --testbed_file ../ansible/testbed.yaml --topology tgen --assert plain snappi_tests/pfc/qualification"
     " --pfc-port Ethernet8":

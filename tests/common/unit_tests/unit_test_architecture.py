@@ -42,6 +42,7 @@ SEAM = (
     "tests.common.standalone",
     "tests.common.standalone_session",
     "tests.common.telemetry",
+    "tests.conftest",
 )
 CORE = tuple(f"tests.common.pfc.{room}" for room in ("record", "model", "lab", "cases"))
 SEAM_OF_OPTIONS = {

@@ -1,9 +1,6 @@
 """What a testbed's entry says of its measurements, and what comes of it in configurations and verdicts."""
 
 import dataclasses
-import json
-
-import pytest
 
 from tests.common.pfc.cases.flows import RESUMED
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
@@ -11,9 +8,7 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.option import tolerances_of
-from tests.common.pfc.cases.plan import deviations
 from tests.common.pfc.lab.planning import open_lab
-from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.tolerances import EXACT, HARDWARE
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
@@ -32,23 +27,6 @@ def test_what_a_testbed_has_unless_it_says_otherwise():
     """A virtual testbed on its own clock is exact; anything else is treated as hardware."""
     assert tolerances_of({"conf-name": "vtb-t0", "clock": "http://127.0.0.1:1/clock"}) == EXACT, "not exact"
     assert tolerances_of({"conf-name": "rack-1"}) == HARDWARE, "not hardware's"
-
-
-@pytest.mark.parametrize("asic, tolerances, expected", [
-    ("vs", EXACT, {}),
-    ("broadcom", EXACT, {"watchdog-judges": "intervals"}),
-    ("cisco-8000 voq", EXACT, {"shared-buffer-pool": "ingress_lossless_pool", "lossy-pauses-counted": "1",
-                               "sent-pause-unused-times": "any", "watchdog-drops-what-comes-in": "no"}),
-    ("vs", HARDWARE, {"line_percent": 99, "load_tolerance_percent": 1, "count_tolerance_percent": 1,
-                      "storm_limit_s": 60, "whole_seconds": True}),
-    ("vs", dataclasses.replace(EXACT, count_tolerance_percent=2, reason="slow counters"),
-     {"count_tolerance_percent": 2}),
-])
-def test_records_say_what_is_allowed_for(asic, tolerances, expected):
-    """What is special to the ASIC, and what of the testbed is not exact: each with its reason, as JSON has it."""
-    found = allowed_for(asic, tolerances, deviations())
-    assert {one["name"]: one["value"] for one in found} == expected, found
-    assert all(one["reason"] for one in found) and json.loads(json.dumps(found)) == found, found
 
 
 def test_a_full_line_is_what_the_testbed_has_for_one():

@@ -1,7 +1,7 @@
 """The seam between the qualification and the fixtures around it, and the verdicts of a session.
 
-The fixtures `duthosts`, `tbinfo`, `snappi_api`, `get_snappi_ports` and `enum_one_dut_lossless_prio` come from
-sonic-mgmt where this folder is in such a tree, and from this project's `tests/conftest.py` otherwise.
+The fixtures `duthosts`, `tbinfo`, `snappi_api` and `get_snappi_ports` come from sonic-mgmt where this folder is in such
+a tree, and from this project's `tests/conftest.py` otherwise.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import lack_of, port_cases, sweep_cases
 from tests.common.pfc.lab.option import adapted, open_clock
 from tests.common.pfc.lab.dut import Dut
@@ -36,6 +37,7 @@ if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, wi
         snappi_api_serv_ip,
         snappi_api_serv_port,
     )
+    from tests.conftest import generate_priority_lists
 
 
 def pytest_addoption(parser, pluginmanager):
@@ -95,27 +97,26 @@ def pytest_generate_tests(metafunc):
     """One item for each set of priorities that a test case is about."""
     if "pfc_target" not in metafunc.fixturenames:
         return
-    ours = metafunc.config.stash[SESSION_KEY]
     one, family = (metafunc.definition.get_closest_marker(name) for name in ("pfc_case", "pfc_cases"))
     if one is not None:
-        found = _written_targets(ours, one.args[0])
+        found = _written_targets(metafunc, one.args[0])
         metafunc.parametrize("pfc_target", found, ids=[text or "-" for text in found])
         return
-    metafunc.parametrize(
-        ("plan_case", "pfc_target"),
-        [
-            pytest.param(case, text, id=f"{case.plan_id}-{text or ''}", marks=pytest.mark.pfc_case(case))
-            for case in family.args
-            for text in _written_targets(ours, case)
-        ],
-    )
+    metafunc.parametrize(("plan_case", "pfc_target"), [
+        pytest.param(case, text, id=f"{case.plan_id}-{text or ''}", marks=pytest.mark.pfc_case(case))
+        for case in family.args
+        for text in _written_targets(metafunc, case)
+    ])
 
 
-def _written_targets(ours, case):
+def _written_targets(metafunc, case):
     """What a test case is about on the port under test; None where the port is known when the tests run."""
-    if ours.plan is None:
+    ours = metafunc.config.stash[SESSION_KEY]
+    if ours.plan is not None:
+        return [write_target(ours.plan.subject.qos.device, target) for target in ours.targets(case)]
+    if STANDALONE or case is not SINGLE_LOSSLESS:
         return [None]
-    return [write_target(ours.plan.subject.qos.device, target) for target in ours.targets(case)]
+    return generate_priority_lists(metafunc, "lossless", one_dut_only=True) or [None]  # as test_pretest.py found them
 
 
 def pytest_collection_modifyitems(config, items):

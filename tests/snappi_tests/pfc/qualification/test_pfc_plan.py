@@ -8,15 +8,15 @@ pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
 @pytest.mark.pfc_case(SINGLE_LOSSLESS)
-def test_pause_single_lossless_priority(pfc_qualify, enum_one_dut_lossless_prio):
+def test_pause_single_lossless_priority(pfc_qualify, pfc_target):
     """A storm on one lossless priority holds that priority, spares every other, and lets go when it stops (plan id
     PFC-1).
 
     Args:
         pfc_qualify: carries out a test case on the port under test.
-        enum_one_dut_lossless_prio: switch and priority, `vtb-t0-01|3`.
+        pfc_target: switch and priority, `vtb-t0-01|3`.
     """
-    pfc_qualify(SINGLE_LOSSLESS, enum_one_dut_lossless_prio)
+    pfc_qualify(SINGLE_LOSSLESS, pfc_target)
 
 
 @pytest.mark.pfc_case(SEVERAL_LOSSLESS)

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import connected_port
+from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parents[2]
@@ -48,10 +51,11 @@ def fixture_name(function):
 
 
 def imported(path):
-    """What a file's top level imports from sonic-mgmt's own modules, also under an `if`: name -> module."""
+    """The fixtures that a file's top level imports from sonic-mgmt's modules, also under an `if`: name -> module."""
     nodes = [node for top in parsed(path).body if isinstance(top, ast.ImportFrom | ast.If) for node in ast.walk(top)]
     froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module in CONTRACT["fixtures"]]
-    return {alias.name: node.module for node in froms for alias in node.names}
+    functions = {name for module in CONTRACT["functions"].values() for name in module}
+    return {alias.name: node.module for node in froms for alias in node.names if alias.name not in functions}
 
 
 def available():
@@ -127,6 +131,16 @@ def test_sonic_mgmt_is_as_the_contract_says_of_telemetry(method):
     assert arguments == CONTRACT["telemetry"][method], f"{method} takes {arguments}"
 
 
+@pytest.mark.skipif(not IN_SONIC_MGMT, reason="the functions around the suite are this project's own, not sonic-mgmt's")
+@pytest.mark.parametrize("module", CONTRACT["functions"])
+def test_sonic_mgmt_is_as_the_contract_says_of_functions(module):
+    """In a sonic-mgmt tree: each takes what the contract says."""
+    top = parsed(TESTS.parent / f"{module.replace('.', '/')}.py").body
+    found = {one.name: [argument.arg for argument in one.args.args] for one in top if isinstance(one, ast.FunctionDef)}
+    for name, arguments in CONTRACT["functions"][module].items():
+        assert found.get(name) == arguments, f"{name} of {module} takes {found.get(name)}"
+
+
 @pytest.mark.skipif(not IN_SONIC_MGMT, reason="the fixtures around the suite are this project's own, not sonic-mgmt's")
 @pytest.mark.parametrize("module", CONTRACT["fixtures"])
 def test_sonic_mgmt_is_as_the_contract_says(module):
@@ -137,3 +151,21 @@ def test_sonic_mgmt_is_as_the_contract_says(module):
         assert found[name][0] == fact["scope"], f"{name} of {module} is of scope {found[name][0]}"
         more = set(found[name][1]) - set(fact.get("asks_for", found[name][1]))
         assert not more, f"{name} of {module} asks for {sorted(more)} too: the suite's conftest has to import that"
+
+
+@pytest.mark.skipif(not IN_SONIC_MGMT, reason="the host objects around the suite are this project's own")
+def test_a_switch_of_several_asics_is_refused_through_sonic_mgmts_host_object():
+    """Its `shell` reaches the switch itself where no ASIC is named, so that the switch says how many there are."""
+    pytest.importorskip("tests.common.devices.multi_asic", exc_type=ImportError)
+    from tests.common.devices.multi_asic import MultiAsicSonicHost
+
+    class Switch(FakeHost):
+        def shell(self, command, **options):
+            answer = super().shell(command, **options)
+            return {**answer, "stdout": answer["stdout"].replace("ASIC Count: 1", "ASIC Count: 3")}
+
+    host = object.__new__(MultiAsicSonicHost)
+    host.sonichost = Switch(FakeWorld())
+    host.hostname = Switch.hostname
+    with pytest.raises(QualificationError, match="it has 3 ASICs, each with databases of its own; expected one"):
+        Dut(host).state()

@@ -24,7 +24,7 @@ from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeHost, FakeWor
 from tests.common.unit_tests.pfc.unit_test_generator_timing import InexactClock
 from tests.snappi_tests.pfc.qualification.files.deliberate_faults import FaultNoting
 from tests.snappi_tests.pfc.qualification.files.delivery import Delivering
-from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session, read_target, write_target
+from tests.snappi_tests.pfc.qualification.files.session import TARGET_PARAMETER, Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.summary import Summing, write_summary
 
 PORTS = [
@@ -51,7 +51,7 @@ class Item:
     def __init__(self, priority, case=SINGLE_LOSSLESS):
         self.case = case
         self.nodeid = f"{case.name}[{DEVICE}|{priority}]"
-        self.callspec = SimpleNamespace(params={PARAMETERS[0]: f"{DEVICE}|{priority}"})
+        self.callspec = SimpleNamespace(params={TARGET_PARAMETER: f"{DEVICE}|{priority}"})
 
     def get_closest_marker(self, name):
         """The marker with the test case."""

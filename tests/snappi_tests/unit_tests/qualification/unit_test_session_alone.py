@@ -8,7 +8,7 @@ from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
-from tests.snappi_tests.pfc.qualification.files.session import PARAMETERS, Session
+from tests.snappi_tests.pfc.qualification.files.session import TARGET_PARAMETER, Session
 
 PORTS = [
     ConnectedPort(DEVICE, "Ethernet0", "snappi-1", "127.1.0.1;1;1", 100000),
@@ -25,7 +25,7 @@ class Marker:
 class Parameters:
     """pytest's parameters of an item."""
 
-    params = {PARAMETERS[0]: f"{DEVICE}|3"}
+    params = {TARGET_PARAMETER: f"{DEVICE}|3"}
 
 
 class OneItem:

@@ -27,7 +27,7 @@ from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 
 UNKNOWN = "unknown"
-PARAMETERS = ("enum_one_dut_lossless_prio", "pfc_target")
+TARGET_PARAMETER = "pfc_target"
 PORT_PARAMETER = "enum_dut_portname"
 WHOLE_PORT = "all"
 
@@ -298,11 +298,10 @@ class Session:
         if marker is not None and PORT_PARAMETER in parameters:
             device, port = str(parameters[PORT_PARAMETER]).split("|")
             return PlannedItem(device, port, (), marker.args[0])
-        texts = [parameters[name] for name in PARAMETERS if name in parameters]
-        if marker is None or not texts or not isinstance(texts[0], str | None):
+        text = parameters.get(TARGET_PARAMETER, ())
+        if marker is None or not isinstance(text, str | None):
             return None
         port = self.plan.subject.pair.rx.port if self.plan is not None else UNKNOWN
-        case: PlanCase = marker.args[0]
-        if texts[0] is None:  # the port was not known when tests were collected
-            return PlannedItem(UNKNOWN if self.plan is None else self.plan.state.device, port, (), case)
-        return PlannedItem(texts[0].split("|")[0], port, read_target(texts[0]), case)
+        if text is None:  # the port was not known when tests were collected
+            return PlannedItem(UNKNOWN if self.plan is None else self.plan.state.device, port, (), marker.args[0])
+        return PlannedItem(text.split("|")[0], port, read_target(text), marker.args[0])

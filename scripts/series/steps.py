@@ -1,0 +1,128 @@
+"""The changes of the series, in their order. docs/upstream.md has them as a table.
+
+A step names the modules and folders that it is about. What these import, and no earlier step has, comes along with
+them, and so do the unit tests that need nothing of a later step (`scripts/series/changes.py`).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LOGIC = "tests/common/pfc"
+SEAM = "tests/snappi_tests/pfc/qualification"
+CONTRACT = "tests/snappi_tests/unit_tests/qualification/unit_test_contract.py"
+"""Reads the seam's text, which no import shows."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change.
+
+    Attributes:
+        name: what `SERIES=` takes.
+        title: what the change does, the subject of its commit.
+        alone: why it can be taken without those that come later.
+        heads: modules and folders that it is about, relative to the checkout.
+        families: the families of the test plan whose cases it brings.
+    """
+
+    name: str
+    title: str
+    alone: str
+    heads: tuple[str, ...]
+    families: tuple[str, ...] = ()
+
+
+def _logic(*names: str) -> tuple[str, ...]:
+    """Modules and folders of the qualification's logic."""
+    return tuple(f"{LOGIC}/{name}" for name in names)
+
+
+def _seam(*names: str) -> tuple[str, ...]:
+    """Modules of the seam."""
+    return tuple(f"{SEAM}/{name}.py" for name in names)
+
+
+STEPS = (
+    Step("core-1", "Add verdicts of PFC, and the JSON lines that keep them",
+         "standard library only; any suite can write its verdicts with it",
+         _logic("record")),
+    Step("core-2", "Add what a PFC test plan speaks of: ports, priorities, traffic, measurements",
+         "values and arithmetic without a switch or a generator",
+         _logic("model/measurement.py")),
+    Step("core-3", "Add readers of a switch's PFC counters and tables, and the way to a generator",
+         "reads a switch and speaks OTG; decides nothing",
+         _logic("lab/dut.py", "lab/generator.py", "lab/counter_polling.py")),
+    Step("core-4", "Add flows, checks, the plan of a port pair, the preflight, and what puts a switch back",
+         "refuses what cannot be measured; any test can call it first",
+         _logic("lab/planning.py", "lab/preflight.py", "lab/restore.py", "lab/option.py")),
+    Step("core-5", "Add the course of a PFC case: storm, data in it, stop, data again",
+         "carries out PFC-1 to PFC-4 for who calls it",
+         _logic("cases/qualifier.py", "cases/pauses.py", "cases/plan.py")),
+    Step("core-6", "Add tests of PFC-1 to PFC-4 on sonic-mgmt's fixtures",
+         "the four cases of the PFC test plan, complete",
+         _seam("conftest", "test_pfc_plan") + _logic("simulated_time", "deliberate_faults")
+         + _seam("files/deliberate_faults") + (CONTRACT,),
+         ("PFC",)),
+    Step("cases-1", "Add PFC cases: pause frames of every kind, frame sizes, counters",
+         "three families more; nothing else changes",
+         _seam("test_received_frames", "test_frame_sizes", "test_counters"),
+         ("FRAME", "SIZE", "COUNT")),
+    Step("cases-2", "Add PFC cases: how long pauses last, classes against each other",
+         "two families more; nothing else changes",
+         _seam("test_pause_timing", "test_class_pauses"),
+         ("TIME", "CLASS")),
+    Step("cases-3", "Add PFC cases: full lines, many to one, mixed speeds",
+         "three families more; nothing else changes",
+         _seam("test_line_rate", "test_many_to_one", "test_mixed_speed"),
+         ("LOAD", "M2O", "SPEED")),
+    Step("cases-4", "Add PFC cases: headroom",
+         "a family more; nothing else changes",
+         _seam("test_headroom"),
+         ("HEAD",)),
+    Step("cases-5", "Add PFC cases: pause frames that a switch sends, other lossless sets, VLAN tags",
+         "three families more; nothing else changes",
+         _seam("test_sent_pauses", "test_lossless_sets", "test_tagged"),
+         ("SENT", "LSET", "TAG")),
+    Step("cases-6", "Add PFC cases: the watchdog",
+         "a family more; nothing else changes",
+         _seam("test_watchdog"),
+         ("WD",)),
+    Step("cases-7", "Add PFC cases: link flaps, parameters in pairs, long storms",
+         "three families more; nothing else changes",
+         _seam("test_link_flap", "test_pairs", "test_soak", "files/soak") + _logic("pairs", "soak"),
+         ("FLAP", "PAIRS", "SOAK")),
+    Step("sessions", "Add what a session may be told: which cases, a summary, run.json, going on after an end",
+         "each is a folder that nothing imports; without them a session has its records",
+         _logic("selection", "summary", "delivery", "resume")
+         + _seam("files/selection", "files/summary", "files/delivery", "files/resume")),
+    Step("reservations",
+         "Add reservations of switches, put back after a kill; what a testbed's entry says; checks of cables",
+         "folders that nothing imports; needed where the lab reserves no testbeds",
+         _logic("lease", "remarks", "conditions", "further_ports", "cables")),
+    Step("addresses", "Add ports without an address or in port channels, dynamic buffers, aging",
+         "folders that nothing imports; each widens what can be measured",
+         _logic("addresses", "aging", "dynamic_buffers")),
+    Step("evidence", "Add evidence of a failure: files, a timeline, a diagnosis",
+         "folders that nothing imports; no verdict depends on them",
+         _logic("evidence", "diagnosis") + _seam("files/diagnosis")),
+    Step("sweep-1", "Add what is measured on all ports of a switch at once, and a choice of other ports",
+         "nothing calls it before sweep-2; unit tests show what it does",
+         _logic("sweep/port_sweep.py", "sweep/watchdog_all_ports.py", "replacement")),
+    Step("sweep-2", "Add a sweep of every port of a switch, in waves, with full load and the watchdog on all of them",
+         "a folder that nothing imports; one port at a time stays as it is",
+         _logic("sweep") + _seam("files/sweep", "test_port_sweep", "test_full_load", "test_watchdog_all_ports"),
+         ("SWEEP",)),
+    Step("accounting", "Add books of every frame: what was sent, arrived, and is missing",
+         "a folder that nothing imports; adds checks to the cases that are there",
+         _logic("accounting")),
+    Step("host-pauses", "Add pause storms from a Linux host",
+         "a folder that nothing imports; for labs whose generator sends no PFC",
+         _logic("host_pauses") + _seam("files/host_pauses")),
+    Step("generators", "Add generators that differ from OTG: IxNetwork, and a limit to the length of a storm",
+         "folders that nothing imports; OTG needs neither",
+         _logic("ixnetwork", "storm_chain")),
+    Step("switch-chain", "Add back-pressure over several switches in a row",
+         "a folder that nothing imports; one switch needs none of it",
+         _logic("switch_chain") + _seam("test_hop_by_hop"),
+         ("HOP",)),
+)
