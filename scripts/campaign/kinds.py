@@ -150,6 +150,14 @@ def _wide(options: Options, declared: Declaration) -> Declaration:
     return _of_option("also", 0)(options, declared)
 
 
+def _malformed(options: Options, declared: Declaration) -> Declaration:
+    """By stages nobody captures what is sent, where PFC-1 to PFC-4 are not all PASS: that pauses are sent which hold
+    nobody is what can be said then."""
+    held = replace(declared, priorities=HELD, may_be_port=True,
+                   says=f"{declared.says}|pauses are sent for .*, but its sender sends more than the buffer takes")
+    return _limited(options, held)
+
+
 def _drops_of_another(options: Options, declared: Declaration) -> Declaration:
     if "only" not in options:
         return declared
@@ -208,7 +216,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("refresh-missing", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("pfc-unasked", ((number("period_ms", 1, 5000, 700),),), SEVERAL, False, _of_option("priority", 3)),
     FaultKind("zero-source-sent", priorities=LOSSLESS_ONLY),
-    FaultKind("malformed-pfc-sent", priorities=LOSSLESS_ONLY),
+    FaultKind("malformed-pfc-sent", priorities=LOSSLESS_ONLY, declare=_malformed),
     FaultKind("watchdog-blind", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-false-alarm", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-late", ((number("factor", 2, 20, 4),),), LOSSLESS_ONLY, False,

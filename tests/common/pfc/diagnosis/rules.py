@@ -186,6 +186,12 @@ def _late_counters(found: Symptoms) -> bool:
         sum(each) == 0 or max(accumulate(each)) <= 0 for each in off.values())
 
 
+def _pauses_unseen(found: Symptoms) -> str:
+    """What shows why, where nobody has looked at the pauses that are sent."""
+    is_known = any(plan_id.split("-")[0] == "SENT" for plan_id, _, _ in found.passed) or found.any("SENT")
+    return "" if is_known else "; SENT-1 looks at these pauses, and was not carried out"
+
+
 def _unasked(found: Symptoms) -> bool:
     """Whether PFC leaves another port also in test cases in which no congestion asked for any."""
     asked = {plan_id for plan_id, name, _ in found.passed if name in XOFF}
@@ -261,7 +267,7 @@ KINDS_OF_FRAMES = (
     Rule("frames of {who} leave by other queues than their own where the switch is configured otherwise", (EXPLAINED,),
          _only("LSET", "TAG"), lambda found: _at_own(found).saying("Counter/pkts.*, got 0$")),
     Rule("frames of the sizes of {cases} are lost, others are not", LOST,
-         _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed")),
+         _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed", "nothing-lost")),
 )
 """Pauses and data of a kind."""
 WATCHDOG = (
@@ -331,7 +337,7 @@ PAUSES_OBEYED = (
     Rule("pauses of {who}", ("every-pause-counted",), _all("no-other-pause-counted"), further=_counted_for),
     Rule("pauses of {who} act, but are not counted", ("pause-counted",)),
     Rule("frames of {who} are dropped where they leave, instead of being held", ("no-queue-drops",),
-         _both(_all("held-within-buffer"), lambda found: found.of("M2O").any("nothing-lost"))),
+         _both(_all("held-within-buffer"), lambda found: found.any(*XOFF) or found.of("M2O").any("nothing-lost"))),
     Rule("frames of {who} that are held for long are dropped", ("no-queue-drops",), _all("held-within-buffer")),
 )
 """Pauses that arrive."""
@@ -344,7 +350,8 @@ PAUSES_SENT = (
     Rule("the end of congestion is not told to senders of {who}", ("xon-sent", "sender-resumed")),
     Rule("pause frames have a wrong source", ("source", "source-own")),
     Rule("{who} is paused too while others are congested", OTHER_PFC),
-    Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",)),
+    Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",),
+         further=_pauses_unseen),
     Rule("the watermarks of {who} stand still, though headroom takes frames", ("headroom-full",),
          lambda found: found.passed_in("held-frames-drained", but=""), lambda found: found.seen(none=True)),
     Rule("pauses are sent for {who}, but frames that come in after them are lost",

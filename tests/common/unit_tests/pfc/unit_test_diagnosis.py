@@ -149,6 +149,32 @@ def test_a_port_that_sends_pauses_unasked_is_told_from_one_that_sends_those_of_a
     assert said.port == f"{SWITCH} Ethernet8" and "where nothing is congested" in said.cause, said
 
 
+NOT_HELD = [("held-within-buffer", f"{SWITCH} Ethernet64 priority 3", "fewer than the 15982720 bytes", 30651341824),
+            ("held-frames-drained", f"{SWITCH} Ethernet64 priority 3", "all 29932951 frames received", 20)]
+NO_PAUSE = ("back-pressure", f"{SWITCH} Ethernet64 priority 3", "more than 0 PFC frames sent out of Ethernet64", 0)
+DROPPED = ("no-queue-drops", f"{SWITCH} Ethernet0 priority 3", "0 frames more in Drop/pkts of UC3", 29932931)
+
+
+@pytest.mark.parametrize("checks, port, words", [
+    ([*NOT_HELD, NO_PAUSE], "Ethernet64", "no pause is sent for priority 3"),
+    ([*NOT_HELD, NO_PAUSE, DROPPED], "Ethernet0", "priority 3 are dropped where they leave, instead of being held"),
+    ([*NOT_HELD, DROPPED], "Ethernet0", "frames of priority 3 that are held for long are dropped"),
+    (NOT_HELD, "Ethernet64", "its sender sends more than the buffer takes; SENT-1 looks at these pauses, and was not"),
+])
+def test_a_sender_that_is_not_held_is_not_always_the_fault_of_its_own_port(checks, port, words):
+    """PFC-1 alone: the drops of the queue say that the port under test did not hold the frames."""
+    [said] = diagnose([("PFC-1", verdict(*checks))])
+    assert said.port == f"{SWITCH} {port}" and words in said.cause and said.is_certain, said
+
+
+def test_what_looks_at_pauses_is_not_recommended_where_it_has():
+    """SENT-1 found nothing."""
+    sent = Check("source", LOSSLESS, Status.PASS, "the port's", "it", f"{SWITCH} Ethernet64")
+    looked = PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [sent])
+    [said] = diagnose([("PFC-1", verdict(*NOT_HELD)), ("SENT-1", looked)])
+    assert "SENT-1" not in said.cause, said
+
+
 def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     stormed = Check("watchdog-stopped", LOSSLESS, Status.ERROR, "a stopped watchdog", "one", f"{SWITCH} Ethernet0")
     failed = verdict(("resumed", f"{SWITCH} Ethernet0 priority 3", "all 9 frames", 0))
@@ -190,6 +216,15 @@ def test_what_shows_in_later_storms_and_in_the_length_of_pauses(checks, words):
              for plan_id, bad in checks.items()]
     said = diagnose(cases)
     assert len(said) == 1 and words in said[0].cause, said
+
+
+def test_frames_of_sizes_that_one_case_alone_has():
+    """With closed accounting, which sees lossless ones dropped in their queue."""
+    held = Check("resumed", LOSSLESS, Status.PASS, "all 9 frames", 9, WHERE)
+    lost = verdict(("nothing-lost", WHERE, "all 36236 frames received of every size", 35708),
+                   ("no-queue-drops", WHERE, "0 frames more in Drop/pkts of UC3", 528))
+    [said] = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [held])), ("SIZE-6", lost)])
+    assert "frames of the sizes of SIZE-6 are lost, others are not" in said.cause, said
 
 
 def test_an_error_without_a_known_cause_is_said_to_be_unexplained():
