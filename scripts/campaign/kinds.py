@@ -59,6 +59,11 @@ def word(name: str, *words: str) -> Knob:
 AGED_MS = 5
 """Where frames are dropped sooner than their group has sent XOFF (1.3 ms at 100 Gb/s) their sender is never held, and
 every frame of the line is dropped one by one, which takes the virtual testbed too long to compute."""
+LATE_NS = 1200
+EARLY_BYTES = 3 * 208
+SHORT_BYTES = 2 * 208
+"""The smallest that the suite says it sees (docs/testplan/README.md, "How small a defect each limit sees"): a pause
+1.0 us later than allowed; XOFF three cells early, of one priority of several; headroom two cells short."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +181,7 @@ KINDS: tuple[FaultKind, ...] = (
                                    (number("ms", AGED_MS, 1000, 100), word("always", "yes"))),
               LOSSLESS_ONLY, True, _limited),
     FaultKind("slow-response", ((number("factor", 2, 32, 4),),)),
-    FaultKind("pause-late", ((number("ns", 100, 50_000, 1200),),)),
+    FaultKind("pause-late", ((number("ns", LATE_NS, 50_000, 1200),),)),
     FaultKind("pause-short", ((number("percent", 5, 98, 50),), (number("permille", 900, 995, 950),),
                               (number("quanta", 100, 5000, 2000),)), LOSSLESS_ONLY, False, _limited),
     FaultKind("pause-long", ((number("percent", 102, 400, 150),),), LOSSLESS_ONLY, False, _limited),
@@ -203,8 +208,8 @@ KINDS: tuple[FaultKind, ...] = (
                                 (number("one_in", 2, 20_000, 5000), word("on", "{beside}"))), (), False, _copied),
     FaultKind("weights-ignored", ((word("order", "even", "strict"),),)),
     FaultKind("headroom-missing", priorities=LOSSLESS_ONLY, declare=_limited),
-    FaultKind("headroom-short", ((number("bytes", 208, 50_000, 416),),), LOSSLESS_ONLY, False, _limited),
-    FaultKind("xoff-early", ((number("bytes", 208, 4000, 832),),), LOSSLESS_ONLY, False, _limited),
+    FaultKind("headroom-short", ((number("bytes", SHORT_BYTES, 50_000, 416),),), LOSSLESS_ONLY, False, _limited),
+    FaultKind("xoff-early", ((number("bytes", EARLY_BYTES, 4000, 832),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("misclassified", ((word("dscp", *map(str, range(64))), word("to", *SEVERAL)),
                                 (word("ip", "6", "4"), word("to", *SEVERAL))), (), False, _misclassified),
     FaultKind("xoff-not-sent", priorities=LOSSLESS_ONLY, declare=_limited),

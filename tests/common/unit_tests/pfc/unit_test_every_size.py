@@ -1,10 +1,13 @@
 """SIZE-6: which frames are sent, and what is judged of them."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases.every_size import EVERY_SIZE, ROUNDS, SizesRun, judge, lasting_s, size_flows, validity
+from tests.common.pfc.cases.every_size import (
+    EVERY_SIZE, MANY_ROUNDS, ROUNDS, SizesRun, judge, lasting_s, rounds_on, size_flows, validity,
+)
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.model.traffic import FlowStats
 from tests.common.pfc.record.verdict import Status
@@ -31,11 +34,17 @@ def test_each_flow_has_every_size():
 
 
 def test_it_takes_as_long_as_all_frames_on_half_a_line():
-    """72,472 frames of 4593 bytes and what comes between them, four times, at 50 Gb/s."""
+    """Those of 4593 bytes on average and what comes between them, at 50 Gb/s."""
     lab = lab_of(FakeWorld())[0]
     flows = size_flows(lab, SIZES)
     bits = sum(ROUNDS * 8 * (size + 20) for size in SIZES) * len(flows)
     assert lasting_s(lab, flows) == pytest.approx(bits / 50e9), "seconds"
+
+
+@pytest.mark.parametrize("exact, rounds", [(True, ROUNDS), (False, MANY_ROUNDS)])
+def test_more_are_sent_where_they_cost_nothing(exact, rounds):
+    """On hardware."""
+    assert rounds_on(SimpleNamespace(clock=SimpleNamespace(exact=exact))) == rounds, exact
 
 
 def run_of(lost=0, unsent=0):
@@ -46,7 +55,7 @@ def run_of(lost=0, unsent=0):
     name, first = next(iter(stats.items()))
     stats[name] = replace(first, frames_tx=due - unsent, frames_rx=due - unsent - lost)
     counters = lab.dut.counters()
-    return SizesRun(lab.subject, counters, counters, counters, (), {"sent": stats}, SIZES)
+    return SizesRun(lab.subject, counters, counters, counters, (), {"sent": stats}, SIZES, ROUNDS)
 
 
 def test_a_frame_that_is_lost_fails_its_priority():
