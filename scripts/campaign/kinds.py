@@ -76,6 +76,7 @@ class FaultKind:
         priorities: those that it may be limited to.
         is_any_time: whether it shows in so many test cases that it may begin at any moment of a run's first minutes.
         declare: what must be said of it with these options, made of what the catalogue declares.
+        at: the role of the port that is broken; empty: the one that the catalogue has.
     """
 
     name: str
@@ -83,10 +84,13 @@ class FaultKind:
     priorities: tuple[str, ...] = ()
     is_any_time: bool = False
     declare: Declare = lambda options, declared: declared
+    at: str = ""
 
     @property
     def role(self) -> str:
         """The role of the port that is broken."""
+        if self.at:
+            return self.at
         specification = next(one for one in catalogue.FAULTS if one.name == self.name).faults[0]
         return specification.split("@{")[1].split("}")[0]
 
@@ -164,9 +168,8 @@ def _malformed(options: Options, declared: Declaration) -> Declaration:
 
 
 def _drops_of_another(options: Options, declared: Declaration) -> Declaration:
-    if "only" not in options:
-        return declared
-    return replace(declared, says="drops of another port are counted at {rx}", verdicts=(Status.FAIL,))
+    return replace(declared, at="beside", says="drops of another port are counted at {beside}",
+                   verdicts=(Status.FAIL,))
 
 
 ELSEWHERE = (word("on", "{beside}"),)
@@ -247,8 +250,9 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("counters-negative", priorities=SEVERAL, declare=_limited),
     FaultKind("drops-counted-as-sent", ((), (word("too", "yes"),))),
     FaultKind("sent-counted-as-received", is_any_time=True),
-    FaultKind("counters-of-another", ((word("of", "{beside}"),), (word("of", "{beside}"), word("only", "drops"))),
-              declare=_drops_of_another),
+    FaultKind("counters-of-another", ((word("of", "{beside}"),),)),
+    FaultKind("counters-of-another", ((word("of", "{rx}"), word("only", "drops")),),  # a bystander drops nothing itself
+              declare=_drops_of_another, at="beside"),
     FaultKind("queue-miscounted"),
     FaultKind("counters-wrap", ((word("bits", "32", "16", "24", "31", "40", "48"), number("before", 1, 5000, 1000)),),
               declare=_saying("begin anew when they have reached what .* bits can count", (Status.ERROR,))),

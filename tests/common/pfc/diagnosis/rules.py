@@ -95,6 +95,13 @@ def _too_many(found: Symptoms) -> Symptoms:
                        and int(seen[2]) > int(seen[1]))
 
 
+def _some_lost(found: Symptoms) -> Symptoms:
+    """Those that saw some frames, but not all, where nothing had to be held: PFC-1's after its storm, and the like."""
+    counted = re.compile(r"expected all (\d+) frames .*, got (\d+)")
+    return found.of("PFC", "FRAME", "TAG").where(
+        lambda one: (seen := counted.search(one.check.message)) is not None and 0 < int(seen[2]) < int(seen[1]))
+
+
 def _counted_too_often(found: Symptoms) -> Symptoms:
     """Those that count more frames dropped than were."""
     counted = re.compile(r"expected (\d+) frames counted as dropped .*, got (\d+)")
@@ -378,7 +385,9 @@ RULES = (
     Rule("frames of {who} are lost on their way out, also without any storm", ("clean-flow",)),
     *KINDS_OF_FRAMES,
     *(rule.where(_only("WD", "FLAP-1")) for rule in WATCHDOG),
-    *PAUSES_OBEYED, *PAUSES_SENT, *REST,
+    *PAUSES_OBEYED,
+    Rule("frames of {who} are lost on their way out, also without a storm", ("resumed",), picks=_some_lost),
+    *PAUSES_SENT, *REST,
 )
 """The most specific first."""
 

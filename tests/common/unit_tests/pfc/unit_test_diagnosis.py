@@ -17,6 +17,7 @@ DECLARED = {one["fault"]: one for one in json.loads((HERE / "diagnosis_declared.
 """Fault -> port, priorities that it may hit (none: the port), metrics, what the sentence says, and why nobody can see
 it; as the catalogue declares the fault, whatever the rules say."""
 SWITCH = "vtb-t0-01"
+WHERE = f"{SWITCH} Ethernet0 priority 3"
 NOT_YET = {
     "watchdog-set-kept": "no test case enables PFC for another priority while the watchdog runs",
 }
@@ -149,6 +150,16 @@ def test_a_port_that_sends_pauses_unasked_is_told_from_one_that_sends_those_of_a
     assert said.port == f"{SWITCH} Ethernet8" and "where nothing is congested" in said.cause, said
 
 
+def test_frames_that_are_lost_from_some_moment_on():
+    """The preflight found all of them; in a storm those that were held are lost too."""
+    lost = [("held-frames-drained", WHERE, "all 5243 frames received once the storm had stopped", 5100),
+            ("resumed", WHERE, "all 299300 frames received in traffic without a storm", 280000)]
+    [said] = diagnose([("PFC-1", verdict(*lost))])
+    assert "frames of priority 3 are lost on their way out, also without a storm" in said.cause, said
+    [said] = diagnose([("PFC-1", verdict(*lost[:1]))])
+    assert "frames that come in after them are lost" in said.cause, "those that were held alone"
+
+
 NOT_HELD = [("held-within-buffer", f"{SWITCH} Ethernet64 priority 3", "fewer than the 15982720 bytes", 30651341824),
             ("held-frames-drained", f"{SWITCH} Ethernet64 priority 3", "all 29932951 frames received", 20)]
 NO_PAUSE = ("back-pressure", f"{SWITCH} Ethernet64 priority 3", "more than 0 PFC frames sent out of Ethernet64", 0)
@@ -181,9 +192,6 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     error = PortVerdict(SWITCH, "Ethernet0", 4, LOSSLESS, [stormed], stormed.message)
     said = diagnose([("PFC-1", failed), ("PFC-1", error)])
     assert "goes on although it was stopped" in str(said[0]), said
-
-
-WHERE = f"{SWITCH} Ethernet0 priority 3"
 
 
 @pytest.mark.parametrize("checks, words", [
