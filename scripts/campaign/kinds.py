@@ -242,7 +242,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-stop-ignored"),
     FaultKind("pfc-removal-ignored"),
     FaultKind("counters-frozen", is_any_time=True, declare=lambda options, declared: replace(
-        declared, verdicts=declared.verdicts if "from" in options else (Status.ERROR,))),
+        declared, verdicts=(Status.FAIL, Status.ERROR) if "from" in options else (Status.ERROR,))),
     FaultKind("counters-late", ((number("polls", 1, 5, 1),),), is_any_time=True, declare=_saying(
         "the counters of {rx} are late|pauses of .* are counted, but late|stand still", (Status.FAIL, Status.ERROR))),
     FaultKind("drops-uncounted", priorities=LOSSY_ONLY, declare=lambda options, declared: replace(

@@ -7,6 +7,7 @@ from scripts.campaign.generated import DrawnFault, drawn, entry_of_faults, gener
 from scripts.campaign.groups import port_groups
 from scripts.campaign.kinds import KINDS, NOT_DRAWN
 from scripts.campaign.shrinking import shrink
+from tests.common.pfc.record.verdict import Status
 from virtual_testbed.faults import BUILT_IN, parse_fault
 
 MANY = 2000
@@ -50,6 +51,13 @@ def test_nothing_is_drawn_that_is_below_the_suite_s_own_limits():
             if fault.kind.name in least:
                 option, smallest = least[fault.kind.name]
                 assert int(fault.options[option]) >= smallest, fault.specification
+
+
+def test_counters_that_stop_may_do_so_before_anything_was_measured():
+    """Then the preflight is ERROR; later what they do not count is FAIL."""
+    counters = kind("counters-frozen")
+    assert set(counters.declaration({"from": "15s"}).verdicts) == {Status.FAIL, Status.ERROR}
+    assert counters.declaration({}).verdicts == (Status.ERROR,)
 
 
 def test_the_same_is_drawn_however_many_are():
