@@ -29,7 +29,8 @@ EVERY_SIZE = PlanCase("every-frame-size", "SIZE-6")
 PERCENT = 50
 """Of the line, all priorities together: small frames that come in a row do not fill it either."""
 ROUNDS = 4
-"""How often each flow sends each size where a virtual testbed has to compute every frame; elsewhere `MANY_ROUNDS`."""
+"""How often a flow sends each size where a virtual testbed has to compute every frame. Where frames cost nothing it is
+`MANY_ROUNDS`, which see what is lost now and then."""
 MANY_ROUNDS = 100
 
 
@@ -51,14 +52,17 @@ class SizesRun(CaseRun):
 
 
 def rounds_on(lab: Lab) -> int:
-    """How often each flow sends each size: what is lost now and then is seen where frames cost nothing."""
+    """How often a flow sends each size."""
     return ROUNDS if lab.clock.exact else MANY_ROUNDS
 
 
 def size_flows(lab: Lab, sizes: range) -> list[FlowPlan]:
-    """A flow for each priority that a DSCP value reaches, of as many frames as there are sizes, several times."""
+    """A flow for each priority that a DSCP value reaches, where every frame is computed for one lossless and one lossy
+    one alone; of as many frames as there are sizes, several times."""
+    qos = lab.subject.qos
+    priorities = (*qos.reached_lossless[:1], *qos.reached_lossy[:1]) if lab.clock.exact else qos.reachable
     mean = (sizes[0] + sizes[-1]) // 2
-    load = DataLoad("Every Size", Role.TEST, lab.subject.qos.reachable, PERCENT, None, mean)
+    load = DataLoad("Every Size", Role.TEST, priorities, PERCENT, None, mean)
     return [replace(flow, frames=rounds_on(lab) * len(sizes)) for flow in data_flows(lab, [load])]
 
 
