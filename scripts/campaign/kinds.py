@@ -62,8 +62,10 @@ every frame of the line is dropped one by one, which takes the virtual testbed t
 LATE_NS = 1200
 EARLY_BYTES = 3 * 208
 SHORT_BYTES = 2 * 208
+ROUNDED_BITS = 8
 """The smallest that the suite says it sees (docs/testplan/README.md, "How small a defect each limit sees"): a pause
-1.0 us later than allowed; XOFF three cells early, of one priority of several; headroom two cells short."""
+1.0 us later than allowed; XOFF three cells early, of one priority of several; headroom two cells short; a pause of 1.3
+us beside a long one that is none, where with 9 bits it is 0.65 us shorter, and with 10 bits 0.3 us."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ KINDS: tuple[FaultKind, ...] = (
                               (number("quanta", 100, 5000, 2000),)), LOSSLESS_ONLY, False, _limited),
     FaultKind("pause-long", ((number("percent", 102, 400, 150),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("times-swapped"),
-    FaultKind("times-rounded", ((number("bits", 2, 10, 8),),)),
+    FaultKind("times-rounded", ((number("bits", 2, ROUNDED_BITS, 8),),)),
     FaultKind("zero-quanta-ignored", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("zero-source-ignored", priorities=LOSSLESS_ONLY),  # a frame is discarded with all that it pauses
     FaultKind("empty-vector-honoured", priorities=SEVERAL, declare=_limited),

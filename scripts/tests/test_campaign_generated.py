@@ -51,6 +51,8 @@ def test_nothing_is_drawn_that_is_below_the_suite_s_own_limits():
             if fault.kind.name in least:
                 option, smallest = least[fault.kind.name]
                 assert int(fault.options[option]) >= smallest, fault.specification
+            if fault.kind.name == "times-rounded":
+                assert int(fault.options["bits"]) <= 8, fault.specification
 
 
 def test_counters_that_stop_may_do_so_before_anything_was_measured():
