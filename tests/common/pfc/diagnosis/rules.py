@@ -126,6 +126,11 @@ def _congested(found: Symptoms) -> str:
     return " ".join(min(held, default=found.bad[0].check.where).split()[:2])
 
 
+def _not_paused(found: Symptoms) -> str:
+    """The port that sends no pause to those who send to it."""
+    return found.of(*XOFF).ports[0]
+
+
 def _counted_for(found: Symptoms) -> str:
     """The priorities that pauses are counted for which they are not for."""
     return f" are counted for {found.of('no-other-pause-counted').who}, which they are not for"
@@ -351,6 +356,8 @@ PAUSES_OBEYED = (
 PAUSES_SENT = (
     Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "SPEED-2")),
     Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
+    Rule("pauses of {who} that hold its senders are sent out of {port}, not there", (EXPLAINED,),
+         lambda found: found.any(*XOFF), _text(ASKED_NOWHERE), at=_not_paused),
     Rule("no pause is sent for {who}, and its sender is not held", XOFF),
     Rule("the pause sent for {who} is not repeated in time", ("refreshed",)),
     Rule("pause frames that are sent end too early, so that receivers discard them", ("length", "eight-times")),
