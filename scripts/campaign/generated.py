@@ -68,9 +68,9 @@ def drawn(seed: str, number: int) -> tuple[DrawnFault, ...]:
     """The faults of entry `number` of a seed."""
     random = Random(f"{seed} {number}")
     first = _draw(random, KINDS)
-    if random.random() >= PAIRED:
-        return (first,)
     like = [kind for kind in KINDS if kind.name != first.kind.name and kind.role == first.kind.role]
+    if random.random() >= PAIRED or not like:
+        return (first,)
     second = _draw(random, like)
     return (first, second) if second.declaration.at == first.declaration.at else (first,)
 

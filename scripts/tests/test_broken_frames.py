@@ -10,8 +10,9 @@ from scripts.tests.broken import (
     Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy,
     passed_as_documented,
 )
-from tests.common.pfc.cases import counting, frames
+from tests.common.pfc.cases import counting, every_size, frames
 from tests.common.pfc.cases.counting import DATA, EMPTY_PAUSES, PAUSES
+from tests.common.pfc.cases.every_size import EVERY_SIZE
 from tests.common.pfc.cases.frames import (
     ALL_ENABLED, NEIGHBOUR, NONE_ENABLED_SEVERAL, NONE_ENABLED_SINGLE, OTHER_DESTINATION, OTHER_TYPE, RESERVED_ENABLED,
     UNKNOWN_OPERATION, ZERO_SOURCE_SEVERAL, ZERO_SOURCE_SINGLE,
@@ -92,8 +93,8 @@ class BothBroken(Case):
     @property
     def pair(self) -> tuple[str, str]:
         """The pair that the fault's port is one of."""
-        return next(pair for pair in (("Ethernet12", "Ethernet76"), ("Ethernet20", "Ethernet80"))
-                    if self.fault.split("@")[1].split(",")[0] in pair)
+        pairs = (("Ethernet12", "Ethernet76"), ("Ethernet20", "Ethernet80"), ("Ethernet36", "Ethernet100"))
+        return next(pair for pair in pairs if self.fault.split("@")[1].split(",")[0] in pair)
 
 
 def both(fault: str, checks: str, message: str, plan: PlanCase) -> Case:
@@ -167,6 +168,17 @@ SIZE_CASES = [
     both("xoff-wrong-priority@Ethernet80", UNPAUSED,
          "Ethernet80 priority 0: expected 0 PFC frames sent out of Ethernet80, got ", frames.MIXED),
 ]
+# No other case has frames of these sizes; Ethernet36 loses others of lossy priorities too, and Ethernet100 pauses one.
+SOME_SIZES = "clean-flow nothing-lost no-back-pressure"
+SIZE_CASES += [
+    both("size-dropped@Ethernet36,min=1164,max=1295", SOME_SIZES,
+         "Ethernet36 priority 3: expected all 36236 frames received of every size from 64 to 9122 bytes, got 35708",
+         EVERY_SIZE),
+    both("lossy-dropped@Ethernet36,one_in=4", SOME_SIZES,
+         "Ethernet36 priority 0: expected all 1000 frames received without any storm, got 750", EVERY_SIZE),
+    both("pfc-unasked@Ethernet100,priority=0,period_ms=1", SOME_SIZES,
+         "Ethernet100 priority 0: expected 0 PFC frames sent out of Ethernet100, got ", EVERY_SIZE),
+]
 NO_DATA = "clean-flow pauses-are-no-data pauses-are-no-drops"
 COUNT_CASES = [
     *(case("pfc-counted-as-data@Ethernet24", "FAIL FAIL", NO_DATA,
@@ -199,7 +211,7 @@ COUNT_CASES = [
          "Ethernet84: expected the ... frames that the generator sent in all in RX_OK, got ", DATA),
 ]
 ALL: list[Case] = [*FRAME_CASES, *SIZE_CASES, *COUNT_CASES]
-HEALTHY = (*frames.FRAMES, *frames.SIZES, *counting.CASES)
+HEALTHY = (*frames.FRAMES, *frames.SIZES, *every_size.CASES, *counting.CASES)
 
 
 def page(plan: PlanCase) -> set[str]:

@@ -7,6 +7,7 @@ from scripts.campaign.generated import DrawnFault, drawn, entry_of_faults, gener
 from scripts.campaign.groups import port_groups
 from scripts.campaign.kinds import KINDS, NOT_DRAWN
 from scripts.campaign.shrinking import shrink
+from tests.common.pfc.record.verdict import Status
 from virtual_testbed.faults import BUILT_IN, parse_fault
 
 MANY = 2000
@@ -33,6 +34,32 @@ def test_what_is_drawn_can_be_injected_and_is_caught_somewhere():
         for fault in entry.at(roles):
             parse_fault(fault)
             assert not re.search(r"[{}]", fault), fault
+
+
+def test_drops_of_another_port_are_drawn_where_there_are_some():
+    """The port under test drops frames in M2O-2; its bystander, whose drops it could show, never does."""
+    found = {fault for entry in generate("any", MANY) for fault in entry.faults if "only=drops" in fault}
+    assert {fault.split("@")[1] for fault in found if fault.startswith("counters-of-another")} == {
+        "{beside},of={rx},only=drops"}, found
+
+
+def test_nothing_is_drawn_that_is_below_the_suite_s_own_limits():
+    """docs/testplan/README.md, "How small a defect each limit sees": that it is not seen is no news."""
+    least = {"pause-late": ("ns", 1000), "xoff-early": ("bytes", 3 * 208), "headroom-short": ("bytes", 2 * 208)}
+    for number in range(1, MANY):
+        for fault in drawn("any", number):
+            if fault.kind.name in least:
+                option, smallest = least[fault.kind.name]
+                assert int(fault.options[option]) >= smallest, fault.specification
+            if fault.kind.name == "times-rounded":
+                assert int(fault.options["bits"]) <= 8, fault.specification
+
+
+def test_counters_that_stop_may_do_so_before_anything_was_measured():
+    """Then the preflight is ERROR; later what they do not count is FAIL."""
+    counters = kind("counters-frozen")
+    assert set(counters.declaration({"from": "15s"}).verdicts) == {Status.FAIL, Status.ERROR}
+    assert counters.declaration({}).verdicts == (Status.ERROR,)
 
 
 def test_the_same_is_drawn_however_many_are():

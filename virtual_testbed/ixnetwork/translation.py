@@ -111,6 +111,9 @@ def _port(endpoint: str) -> str:
 def _size(size: Node) -> Otg:
     if size["type"] == "fixed":
         return {"choice": "fixed", "fixed": size["fixedSize"]}
+    if size["type"] == "increment":
+        return {"choice": "increment", "increment": {
+            "start": size["incrementFrom"], "end": size["incrementTo"], "step": size["incrementStep"]}}
     if size["type"] == "weightedPairs":
         pairs = size["weightedPairs"]
         return {"choice": "weight_pairs", "weight_pairs": {"choice": "custom", "custom": [

@@ -97,6 +97,8 @@ def test_a_global_pause_frame():
 
 @pytest.mark.parametrize("size, expected", [
     ({"type": "fixed", "fixedSize": 64}, {"choice": "fixed", "fixed": 64}),
+    ({"type": "increment", "incrementFrom": 64, "incrementTo": 9122, "incrementStep": 1},
+     {"choice": "increment", "increment": {"start": 64, "end": 9122, "step": 1}}),
     ({"type": "weightedPairs", "weightedPairs": [64, 7, 1518, 1]},
      {"choice": "weight_pairs", "weight_pairs": {"choice": "custom", "custom": [
          {"size": 64, "weight": 7}, {"size": 1518, "weight": 1}]}})])

@@ -11,7 +11,7 @@ from ..cases.engine import sending, settled_counters
 from ..cases.switch_counters import OWN_FRAMES, group_delay_s, priority_groups, watch_idle
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
-from ..model.checking import Place, error_unless, fail_unless
+from ..model.checking import Place, error_unless, fail_unless, none_of
 from ..model.counters import fallen
 from ..model.errors import NoMeasurement, QualificationError
 from ..model.measurement import PortUnderTest
@@ -19,7 +19,7 @@ from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
 from .arrival import RECEIVED, STORM_ARRIVED, Arrival, arrival_command, data_into, received
-from .books import COMMANDS, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
+from .books import COMMANDS, DROPPED, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
 from .bystanders import PAIRS_BESIDE
 from .explained import ANY, Explained, data_ends, explained, together
 from .totals import FlowTotals
@@ -32,6 +32,8 @@ OWN_COLUMNS = (RX_OK, TX_OK, SENT)
 """Where frames that are the switch's and its neighbours' own count while nothing is congested, to the frame."""
 OWN_FPS = 10
 """The most that protocols send over a link, frames a second: what moves faster on an idle switch is no protocol."""
+HOLDING = ("PFC", "FRAME", "TIME", "CLASS", "SENT", "LOAD", "SIZE", "M2O")
+"""Families of cases in which no lossless frame may be lost, whatever is held. COUNT looks at drops by itself."""
 MOST_CHECKS = 12
 """Checks that one cause may add to a record: a switch that floods moves counters of every port."""
 
@@ -47,6 +49,7 @@ class CaseAccount:
         explained: what the traffic of all ports explains.
         own: how many frames a counter may have gained that switch and hosts send by themselves.
         totals: what the generators counted for each of the port's flows.
+        is_holding: whether no lossless frame may be lost in the case.
     """
 
     subject: PortUnderTest
@@ -55,10 +58,12 @@ class CaseAccount:
     explained: Mapping[Counter, Explained]
     own: Mapping[Counter, int]
     totals: Sequence[FlowStats]
+    is_holding: bool = False
 
     def checks(self) -> Iterator[Check]:
         """Checks that every counter moved as far as is explained, and that flows beside the case lost nothing."""
         yield from self._bystanders()
+        yield from self._dropped_where_they_leave()
         fell = {counter: gain for counter, gain in self.gains.items() if gain < 0}
         for counter, gain in list(fell.items())[:MOST_CHECKS]:
             expected = f"a counter {counter} that only grows in the case"
@@ -90,6 +95,17 @@ class CaseAccount:
             expected = f"all {flow.frames_tx} {sent} received"
             met = flow.frames_rx == flow.frames_tx
             yield fail_unless("bystander-unaffected", place, met, expected, flow.frames_rx)
+
+    def _dropped_where_they_leave(self) -> Iterator[Check]:
+        """Of lossless frames that were lost none was dropped in its queue, at the port under test: a lossless queue
+        holds what it cannot send, and what comes in after XOFF is dropped where it comes in. Nothing else tells the one
+        port from the other where no frame leaves."""
+        for counter, dropped in self.gains.items():
+            is_queue = counter.column == DROPPED and counter.port == self.subject.pair.rx.port
+            if not (self.is_holding and is_queue and counter.number in self.subject.qos.lossless):
+                continue
+            if dropped > self.own.get(counter, 0) and self._is_explained(counter):
+                yield none_of("no-queue-drops", self._place(counter), f"frames more in {counter}", dropped)
 
     def _is_explained(self, counter: Counter) -> bool:
         return self.explained.get(counter, Explained()).holds(self.gains[counter], self.own.get(counter, 0))
@@ -236,7 +252,8 @@ class BookAuditor:
         for lab in labs:
             its = {counter: gain for counter, gain in gains.items() if answers.get(counter.port, lab.port) == lab.port}
             due = {counter: one for counter, one in known.items() if answers.get(counter.port, lab.port) == lab.port}
-            yield CaseAccount(lab.subject, case.metrics, its, due, own, flows[lab.port])
+            is_holding = case.family in HOLDING
+            yield CaseAccount(lab.subject, case.metrics, its, due, own, flows[lab.port], is_holding)
 
     def _own(
         self, labs: Sequence[Lab], gains: Mapping[Counter, int], known: Mapping[Counter, Explained], lasted_s: float

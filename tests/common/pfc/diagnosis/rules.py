@@ -95,6 +95,13 @@ def _too_many(found: Symptoms) -> Symptoms:
                        and int(seen[2]) > int(seen[1]))
 
 
+def _some_lost(found: Symptoms) -> Symptoms:
+    """Those that saw some frames, but not all, where nothing had to be held: PFC-1's after its storm, and the like."""
+    counted = re.compile(r"expected all (\d+) frames .*, got (\d+)")
+    return found.of("PFC", "FRAME", "TAG").where(
+        lambda one: (seen := counted.search(one.check.message)) is not None and 0 < int(seen[2]) < int(seen[1]))
+
+
 def _counted_too_often(found: Symptoms) -> Symptoms:
     """Those that count more frames dropped than were."""
     counted = re.compile(r"expected (\d+) frames counted as dropped .*, got (\d+)")
@@ -117,6 +124,11 @@ def _congested(found: Symptoms) -> str:
     """The port that holds senders as it should; none is known: the one where the checks looked."""
     held = [where for _, name, where in found.passed if name in XOFF]
     return " ".join(min(held, default=found.bad[0].check.where).split()[:2])
+
+
+def _not_paused(found: Symptoms) -> str:
+    """The port that sends no pause to those who send to it."""
+    return found.of(*XOFF).ports[0]
 
 
 def _counted_for(found: Symptoms) -> str:
@@ -184,6 +196,12 @@ def _late_counters(found: Symptoms) -> bool:
             off.setdefault((one.check.where, moved[3]), []).append(gained - (least if gained < least else most))
     return any(max(each) > 0 for each in off.values()) and all(
         sum(each) == 0 or max(accumulate(each)) <= 0 for each in off.values())
+
+
+def _pauses_unseen(found: Symptoms) -> str:
+    """What shows why, where nobody has looked at the pauses that are sent."""
+    is_known = any(plan_id.split("-")[0] == "SENT" for plan_id, _, _ in found.passed) or found.any("SENT")
+    return "" if is_known else "; SENT-1 looks at these pauses, and was not carried out"
 
 
 def _unasked(found: Symptoms) -> bool:
@@ -261,7 +279,7 @@ KINDS_OF_FRAMES = (
     Rule("frames of {who} leave by other queues than their own where the switch is configured otherwise", (EXPLAINED,),
          _only("LSET", "TAG"), lambda found: _at_own(found).saying("Counter/pkts.*, got 0$")),
     Rule("frames of the sizes of {cases} are lost, others are not", LOST,
-         _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed")),
+         _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed", "nothing-lost")),
 )
 """Pauses and data of a kind."""
 WATCHDOG = (
@@ -331,13 +349,15 @@ PAUSES_OBEYED = (
     Rule("pauses of {who}", ("every-pause-counted",), _all("no-other-pause-counted"), further=_counted_for),
     Rule("pauses of {who} act, but are not counted", ("pause-counted",)),
     Rule("frames of {who} are dropped where they leave, instead of being held", ("no-queue-drops",),
-         _both(_all("held-within-buffer"), lambda found: found.of("M2O").any("nothing-lost"))),
+         _both(_all("held-within-buffer"), lambda found: found.any(*XOFF) or found.of("M2O").any("nothing-lost"))),
     Rule("frames of {who} that are held for long are dropped", ("no-queue-drops",), _all("held-within-buffer")),
 )
 """Pauses that arrive."""
 PAUSES_SENT = (
     Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "SPEED-2")),
     Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
+    Rule("pauses of {who} that hold its senders are sent out of {port}, not there", (EXPLAINED,),
+         lambda found: found.any(*XOFF), _text(ASKED_NOWHERE), at=_not_paused),
     Rule("no pause is sent for {who}, and its sender is not held", XOFF),
     Rule("the pause sent for {who} is not repeated in time", ("refreshed",)),
     Rule("pause frames that are sent end too early, so that receivers discard them", ("length", "eight-times")),
@@ -346,7 +366,8 @@ PAUSES_SENT = (
     Rule("pause frames have times for priorities that they do not enable", ("unused-times",)),
     Rule("pauses sent for {who} are not counted as many as leave", ("sent-as-counted",)),
     Rule("{who} is paused too while others are congested", OTHER_PFC),
-    Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",)),
+    Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",),
+         further=_pauses_unseen),
     Rule("the watermarks of {who} stand still, though headroom takes frames", ("headroom-full",),
          lambda found: found.passed_in("held-frames-drained", but=""), lambda found: found.seen(none=True)),
     Rule("pauses are sent for {who}, but frames that come in after them are lost",
@@ -374,7 +395,9 @@ RULES = (
     Rule("frames of {who} are lost on their way out, also without any storm", ("clean-flow",)),
     *KINDS_OF_FRAMES,
     *(rule.where(_only("WD", "FLAP-1")) for rule in WATCHDOG),
-    *PAUSES_OBEYED, *PAUSES_SENT, *REST,
+    *PAUSES_OBEYED,
+    Rule("frames of {who} are lost on their way out, also without a storm", ("resumed",), picks=_some_lost),
+    *PAUSES_SENT, *REST,
 )
 """The most specific first."""
 

@@ -100,6 +100,26 @@ def test_the_switch_s_own_frames_are_let_pass() -> None:
         assert {one.status for one in account({counter: gain}, own={counter: 3}).checks()} == statuses, gain
 
 
+@pytest.mark.parametrize(("priority", "frames", "changes", "expected"), [
+    (3, 10, {}, [("no-queue-drops", LOSSLESS)]),
+    (3, 0, {}, []),
+    (3, 10, {"is_holding": False}, []),
+    (3, 10, {"own": {Counter(RX, DROPPED, 3): 10}}, []),
+    (3, 11, {}, [("counter-explained", LOSSLESS)]),
+    (0, 10, {}, []),
+])
+def test_lossless_frames_that_are_dropped_where_they_leave(
+    priority: int, frames: int, changes: dict[str, object], expected: list[tuple[str, str]]
+) -> None:
+    """That is the port under test's fault, but where frames may be lost (a watchdog drops), or the priority is lossy.
+    More than were lost are not explained at all."""
+    lost = replace(DATA, plan=replace(DATA.plan, priority=priority))
+    made = account({Counter(RX, DROPPED, priority): frames}, (lost,), **{"is_holding": True, **changes})
+    bad = [one for one in made.checks() if one.status is Status.FAIL]
+    assert [(one.name, one.metric_name) for one in bad] == expected, bad
+    assert all(f"{RX} priority 3" in one.where for one in bad), bad
+
+
 def test_who_answers_for_a_counter_of_several_ports() -> None:
     """A port under test for its own and its tx port's, unless that is under test too; nobody for the others'."""
     one, two = (replace(SUBJECT.pair.rx, port=port) for port in ("E1", "E2"))

@@ -17,6 +17,7 @@ DECLARED = {one["fault"]: one for one in json.loads((HERE / "diagnosis_declared.
 """Fault -> port, priorities that it may hit (none: the port), metrics, what the sentence says, and why nobody can see
 it; as the catalogue declares the fault, whatever the rules say."""
 SWITCH = "vtb-t0-01"
+WHERE = f"{SWITCH} Ethernet0 priority 3"
 NOT_YET = {
     "watchdog-set-kept": "no test case enables PFC for another priority while the watchdog runs",
 }
@@ -153,15 +154,51 @@ def test_a_port_that_sends_pauses_unasked_is_told_from_one_that_sends_those_of_a
     assert said.port == f"{SWITCH} Ethernet8" and "where nothing is congested" in said.cause, said
 
 
+def test_frames_that_are_lost_from_some_moment_on():
+    """The preflight found all of them; in a storm those that were held are lost too."""
+    lost = [("held-frames-drained", WHERE, "all 5243 frames received once the storm had stopped", 5100),
+            ("resumed", WHERE, "all 299300 frames received in traffic without a storm", 280000)]
+    [said] = diagnose([("PFC-1", verdict(*lost))])
+    assert "frames of priority 3 are lost on their way out, also without a storm" in said.cause, said
+    [said] = diagnose([("PFC-1", verdict(*lost[:1]))])
+    assert "frames that come in after them are lost" in said.cause, "those that were held alone"
+
+
+NOT_HELD = [("held-within-buffer", f"{SWITCH} Ethernet64 priority 3", "fewer than the 15982720 bytes", 30651341824),
+            ("held-frames-drained", f"{SWITCH} Ethernet64 priority 3", "all 29932951 frames received", 20)]
+NO_PAUSE = ("back-pressure", f"{SWITCH} Ethernet64 priority 3", "more than 0 PFC frames sent out of Ethernet64", 0)
+ELSEWHERE = ("counter-explained", f"{SWITCH} Ethernet40 priority 3",
+             "0 more in PFC3 Tx, as nothing that was sent counts there", 44703)
+DROPPED = ("no-queue-drops", f"{SWITCH} Ethernet0 priority 3", "0 frames more in Drop/pkts of UC3", 29932931)
+
+
+@pytest.mark.parametrize("checks, port, words", [
+    ([*NOT_HELD, NO_PAUSE], "Ethernet64", "no pause is sent for priority 3"),
+    ([*NOT_HELD, NO_PAUSE, ELSEWHERE], "Ethernet64", "that hold its senders are sent out of Ethernet40, not there"),
+    ([*NOT_HELD, NO_PAUSE, DROPPED], "Ethernet0", "priority 3 are dropped where they leave, instead of being held"),
+    ([*NOT_HELD, DROPPED], "Ethernet0", "frames of priority 3 that are held for long are dropped"),
+    (NOT_HELD, "Ethernet64", "its sender sends more than the buffer takes; SENT-1 looks at these pauses, and was not"),
+])
+def test_a_sender_that_is_not_held_is_not_always_the_fault_of_its_own_port(checks, port, words):
+    """PFC-1 alone: the drops of the queue say that the port under test did not hold the frames."""
+    [said] = diagnose([("PFC-1", verdict(*checks))])
+    assert said.port == f"{SWITCH} {port}" and words in said.cause and said.is_certain, said
+
+
+def test_what_looks_at_pauses_is_not_recommended_where_it_has():
+    """SENT-1 found nothing."""
+    sent = Check("source", LOSSLESS, Status.PASS, "the port's", "it", f"{SWITCH} Ethernet64")
+    looked = PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [sent])
+    [said] = diagnose([("PFC-1", verdict(*NOT_HELD)), ("SENT-1", looked)])
+    assert "SENT-1" not in said.cause, said
+
+
 def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     stormed = Check("watchdog-stopped", LOSSLESS, Status.ERROR, "a stopped watchdog", "one", f"{SWITCH} Ethernet0")
     failed = verdict(("resumed", f"{SWITCH} Ethernet0 priority 3", "all 9 frames", 0))
     error = PortVerdict(SWITCH, "Ethernet0", 4, LOSSLESS, [stormed], stormed.message)
     said = diagnose([("PFC-1", failed), ("PFC-1", error)])
     assert "goes on although it was stopped" in str(said[0]), said
-
-
-WHERE = f"{SWITCH} Ethernet0 priority 3"
 
 
 @pytest.mark.parametrize("checks, words", [
@@ -194,6 +231,15 @@ def test_what_shows_in_later_storms_and_in_the_length_of_pauses(checks, words):
              for plan_id, bad in checks.items()]
     said = diagnose(cases)
     assert len(said) == 1 and words in said[0].cause, said
+
+
+def test_frames_of_sizes_that_one_case_alone_has():
+    """With closed accounting, which sees lossless ones dropped in their queue."""
+    held = Check("resumed", LOSSLESS, Status.PASS, "all 9 frames", 9, WHERE)
+    lost = verdict(("nothing-lost", WHERE, "all 36236 frames received of every size", 35708),
+                   ("no-queue-drops", WHERE, "0 frames more in Drop/pkts of UC3", 528))
+    [said] = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [held])), ("SIZE-6", lost)])
+    assert "frames of the sizes of SIZE-6 are lost, others are not" in said.cause, said
 
 
 def test_an_error_without_a_known_cause_is_said_to_be_unexplained():
