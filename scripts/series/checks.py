@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -145,9 +146,9 @@ def collect_only(tree: ChangedTree, pythons: Pythons) -> CheckOutcome:
     variables = {"PYTHONPATH": f"..{os.pathsep}{STAND_INS}", "ANSIBLE_CONFIG": "../ansible",
                  "ANSIBLE_LIBRARY": "../ansible/library", "UPSTREAM_OUTCOMES": os.devnull}
     ended = tree.run(command, "tests", variables)
-    names = {file.name for file in tests}
-    lost = sorted(name for name in names if f"{name}::" not in ended.stdout)
-    if ended.returncode == 0 and lost:
+    lost = sorted(file.name for file in tests if f"{file.name}::" not in ended.stdout)
+    left_out = re.search(r"(\d+) deselected", ended.stdout)  # those of a sweep, unless they are asked for
+    if ended.returncode == 0 and len(lost) > int(left_out[1] if left_out else 0):
         return CheckOutcome("collect-only", FAILED, f"no test of {', '.join(lost)} was collected")
     return outcome_of("collect-only", ended)
 

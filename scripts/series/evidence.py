@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.parsing import parse_line, read_lines
 from tests.common.pfc.record.records import VERDICT, Record, format_moment
+from tests.common.pfc.record.run import RUN_FILE
 
 FILE = Path(__file__).with_name("evidence.json")
 OK, REFUSED = 0, 2
@@ -81,17 +81,19 @@ def evidence_lines(evidence: Evidence | None, plan_ids: Iterable[str]) -> list[s
     built = f", commit {evidence.commit}" if evidence.commit else ""
     lines = [f"A run on the virtual testbed `{evidence.testbed}` ({evidence.began}{built}; stand-alone, without"
              f" sonic-mgmt's fixtures), verdicts of {of_what}: {came_to}."]
+    if total["ERROR"]:
+        lines.append("ERROR is what could not be measured: the run has to be repeated for it.")
     missing = [plan_id for plan_id in asked if plan_id not in evidence.cases]
     if missing:
         lines.append(f"Not carried out in it: {', '.join(missing)}.")
     return lines
 
 
-def commit_of(root: Path) -> str:
-    """The short name of the commit that a checkout is at; empty: it has none."""
-    asked = subprocess.run(["git", "-C", str(root), "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True,
-                           check=False)
-    return asked.stdout.strip() if asked.returncode == 0 else ""
+def commit_of(folder: Path) -> str:
+    """The short name of the commit that a run was made with, as its `run.json` has it; empty: it does not say."""
+    run = folder / RUN_FILE
+    found = json.loads(run.read_text(encoding="utf-8")) if run.is_file() else {}
+    return str(found.get("info", {}).get("suite_commit", ""))[:10]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -101,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     path = parser.parse_args(arguments).records
     try:
         records = [parse_line(line, f"{path} line {number}") for number, line in enumerate(read_lines(path), start=1)]
-        found = evidence_of(records, commit_of(FILE.parent))
+        found = evidence_of(records, commit_of(path.parent))
     except (RecordError, FileNotFoundError, EvidenceError) as error:
         print(f"error: {path}: {error}", file=sys.stderr)
         return REFUSED

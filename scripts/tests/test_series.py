@@ -19,6 +19,8 @@ from tests.common.pfc.record.verdict import Check, PortVerdict, Status
 HEADINGS = ["## Overview", "### Scope", "### Testbed", "## Setup configuration", "## Test cases", "### Unit tests",
             "## Evidence"]
 
+MOST_BYTES = 500 * 1024
+"""Of sonic-mgmt's `check-added-large-files`."""
 FIRST_TESTS = {
     "core-1": "unit_test_record_file.py",
     "core-4": "unit_test_restore.py",
@@ -41,6 +43,8 @@ def test_each_file_that_travels_is_in_exactly_one_change(changes: list[SeriesCha
     assert len(files) == len(set(files)), "a file is in two changes"
     assert set(files) == set(travelling(ROOT)) and len(files) > 300, set(travelling(ROOT)) ^ set(files)
     assert not [file for file in files if file.is_relative_to("test_reporting")], "databases do not travel"
+    large = [file for file in files if (ROOT / file).stat().st_size > MOST_BYTES]
+    assert not large, f"sonic-mgmt takes no file of that size: {large}"
 
 
 def test_a_change_imports_only_what_it_or_one_that_it_builds_on_has(changes: list[SeriesChange]) -> None:
