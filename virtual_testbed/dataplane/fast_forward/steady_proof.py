@@ -59,6 +59,7 @@ class SteadyProof:
         window_ps: time to step so that nothing before it matters; `settle_ps` time after which what is under way now no
             longer does.
         longest_gap_ps: longest time between frames that keep a pause.
+        tallies: of the paths that have frames in the switch now, or get some while the steady state lasts.
         fillers: by shut queue the path that fills it.
 
     Raises:
@@ -77,9 +78,12 @@ class SteadyProof:
         self.response_ps = max((control_path.receiver.response_ps for control_path in self.control_paths), default=0)
         self.steady_flows = [found for side in sides for flow in side.flows for found in self._steady_flow(flow)]
         self.paths = self._paths()
-        self.tallies = {path: tally(path) for path in paths_through(ports)}
+        self._through = paths_through(ports)
+        self._holding = [path for path in self._through if path.inside]
         self._in_transit = self._transit()
         self._arriving = self._still_to_arrive()
+        moving = {*self._holding, *self.paths, *self._arriving}
+        self.tallies = {path: tally(path) for path in self._through if path in moving}
         self.fillers: dict[int, Path] = {}
         self._check_queues()
         self._check_accounts()
@@ -131,10 +135,10 @@ class SteadyProof:
 
     def _check_accounts(self) -> None:
         """What a group or queue holds must follow from the frames in it: reserved bytes first."""
-        held: dict[Share, int] = {}
-        for path in self.tallies:
+        held = {share: 0 for path in self._through for share in shares(path)}
+        for path in self._holding:
             for share in shares(path):
-                held[share] = held.get(share, 0) + path.inside * path.size
+                held[share] += path.inside * path.size
         for share, size in held.items():
             shared = max(0, size - share.size)
             if not is_congested(share) and (share.shared, share.reserved) != (shared, size - shared):
@@ -144,7 +148,7 @@ class SteadyProof:
         """Frames that have not reached the switch of a path yet, or leave one for the next."""
         found = [(frame.path, 1) for side in self.sides for _, frame in side.line.flight
                  if isinstance(frame, Lane) and frame.path is not None]
-        found += [(path.onward, leaving(path)) for path in self.tallies if path.onward is not None and leaving(path)]
+        found += [(path.onward, leaving(path)) for path in self._holding if path.onward is not None and leaving(path)]
         for port in self.ports:
             flight = [frame for _, frame in port.line.flight if isinstance(frame, Path)]
             if flight and flight[-1] is port.current:
