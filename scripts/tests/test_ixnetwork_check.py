@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from scripts.ixnetwork_check import (
-    ALL_WITH_ROOM, BESIDE_REFUSED, CAUGHT, FAULTS, NOT_STARTED, ODD, PASSES, REFUSED, CheckedRun, Expected, runs,
+    ALL_WITH_ROOM, BESIDE_REFUSED, CAUGHT, FAULTS, NOT_STARTED, ODD, PASSES, QUICK, REFUSED, CheckedRun, Expected,
+    runs,
 )
 from tests.common.pfc.record.verdict import Status
 from virtual_testbed.ixnetwork.habits import CARD, HABITS

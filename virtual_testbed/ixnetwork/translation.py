@@ -31,6 +31,7 @@ def otg_config(root: Node, speeds: Mapping[str, int] | None = None) -> Otg:
         root: the session's objects.
         speeds: Mb/s of ports by location: an item of a fixed time is as many frames as fit into it, sent also later;
             None: it ends by time.
+
     Raises:
         Untranslatable: something in it has no counterpart.
     """

@@ -10,7 +10,6 @@ from virtual_testbed.dataplane.fast_forward.control_path import ControlPathAncho
 from virtual_testbed.dataplane.fast_forward.delivery import deliver, leaving, passes, shares, tally
 from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.line_backlog import Lines, most_waiting
-from virtual_testbed.dataplane.model.buffer import Share
 from virtual_testbed.dataplane.model.counters import STOPPED
 from virtual_testbed.dataplane.model.flow import FlowState, Lane
 from virtual_testbed.dataplane.model.generator import GeneratorSide
