@@ -142,7 +142,7 @@ def switch_counters(switch: Switch, parts: Collection[str], now_ps: int,
 
 
 def _add_drops(drops: dict[tuple[str, str], int], port: SwitchPort) -> None:
-    for path in port.paths:
+    for path in (*port.paths, *port.past):
         if not (path.rx_side_drops or path.tx_side_drops):
             continue
         reasons = {path.blocked or "": path.blocked_drops, "queue full": path.tail_drops,
@@ -163,7 +163,7 @@ def _port_counters(port: SwitchPort, now_ps: int) -> PortCounters:
     tx_packets, tx_bytes = port.control_forwarded()
     tx_drops = 0
     rx_smallest = receiver.kinds[SMALLEST]
-    for path in port.paths:
+    for path in (*port.paths, *port.past):
         rx_smallest += path.rx if path.frame_bytes == SMALLEST_BYTES else 0
         rx_packets += path.rx
         rx_bytes += path.rx * path.frame_bytes
@@ -203,7 +203,7 @@ def _queue_counters(port: SwitchPort, bound: Callable[[Share], int]) -> list[Que
 def _group_counters(port: SwitchPort, bound: Callable[[Share], int]) -> list[PgCounters]:
     """By priority group."""
     sums = [[0, 0, 0, 0] for _ in port.pgs]
-    for path in port.paths:
+    for path in (*port.paths, *port.past):
         accepted = path.rx - path.rx_side_drops - path.tx_side_drops + path.flushed
         _add(sums[path.pg.number], path.frame_bytes, accepted, path.pg_drops + path.watchdog_rx_drops)
     return [PgCounters(accepted, accepted_bytes, drops, group.held, group.peak, group.headroom_peak,

@@ -65,7 +65,7 @@ class Advance:
     def rebuild(self) -> None:
         """Cables, ports or flows have changed."""
         paths = set(_onward(self._starts()))
-        fold((port for switch in self._switches.values() for port in switch.ports.values()), paths)
+        fold([port for switch in self._switches.values() for port in switch.ports.values()], paths)
         used = {port for path in paths for port in (path.in_port, path.out)} | set(self._sending())
         used |= {other for port in used if port is not None for other in port.ties.bound}
         ports = [port for switch in self._switches.values() for port in switch.ports.values()

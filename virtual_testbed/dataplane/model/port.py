@@ -6,7 +6,7 @@ buffer until its own last bit has left.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -197,7 +197,8 @@ class SwitchPort:
             frame a full queue dropped, by group; `told_priorities` both.
         ties: what faults let it do at other ports.
         up_since_ps: when its link last came up.
-        paths: all kinds of frames that have come in here; `leaving` those meant to leave here.
+        paths: kinds of frames that come in here; `past` those that no frame has any more (`fold`).
+        leaving: all kinds of frames that were ever meant to leave here.
     """
 
     def __init__(self, switch: Owner, config: SwitchPortConfig, index: int) -> None:
@@ -230,6 +231,7 @@ class SwitchPort:
         self._control_leaves_by: list[SwitchPort] = []
         self.up_since_ps = 0
         self.paths: list[Path] = []
+        self.past: list[Path] = []
         self.leaving: list[Path] = []
         self.finish = self._finish
         self.observer: DataObserver | None = None
@@ -685,24 +687,42 @@ class SwitchPort:
 
 
 def paths_through(ports: Iterable[SwitchPort]) -> list[Path]:
-    """All paths that come in and leave by these ports."""
+    """The paths that come in and leave by these ports, those that are past apart."""
     members = dict.fromkeys(ports)
     return [path for port in members for path in port.paths if path.out is None or path.out in members]
 
 
-def fold(ports: Iterable[SwitchPort], used: Set[Path]) -> None:
-    """Add up the counts of paths that no frame takes any more and none is on, so that they do not pile up."""
+def fold(ports: Sequence[SwitchPort], used: Set[Path]) -> None:
+    """Put aside the paths that no frame takes any more and none is on: only counters look at those. Of those that count
+    alike the counts are added up, so that they do not pile up either.
+
+    Args:
+        ports: all ports.
+        used: paths that frames take, or are in a switch on.
+    """
+    kept = used | set(_on_cables(ports))
     for port in ports:
-        kept: dict[tuple[object, ...], Path] = {}
-        paths = []
+        past = {_likeness(path): path for path in port.past}
         for path in port.paths:
-            key = path.out, path.queue, path.pg, path.blocked, path.frame_bytes
-            if path in used or kept.setdefault(key, path) is path:
-                paths.append(path)
+            if path in kept:
                 continue
-            kept[key].add(path)
-        if len(paths) < len(port.paths):
-            for path in set(port.paths).difference(paths):
-                if path.out is not None:
-                    path.out.leaving.remove(path)
-            port.paths[:] = paths
+            alike = past.setdefault(_likeness(path), path)
+            if alike is path:
+                continue
+            alike.add(path)
+            if path.out is not None:
+                path.out.leaving.remove(path)
+        port.paths[:] = [path for path in port.paths if path in kept]
+        port.past[:] = past.values()
+
+
+def _likeness(path: Path) -> tuple[object, ...]:
+    """What tells paths of a port apart as far as counters are concerned."""
+    return path.out, path.queue, path.pg, path.blocked, path.frame_bytes
+
+
+def _on_cables(ports: Iterable[SwitchPort]) -> Iterator[Path]:
+    """Paths of the frames that have left a switch and not arrived yet."""
+    for port in ports:
+        yield from (path for _, path in port.flight)
+        yield from (frame for _, frame in port.line.flight if isinstance(frame, Path))

@@ -29,7 +29,7 @@ class Switch:
 
     @property
     def paths(self) -> list[Path]:
-        """All kinds of frames that have come through it."""
+        """The kinds of frames that come through it now."""
         return [path for port in self.ports.values() for path in port.paths]
 
     def pool_of(self, profile: BufferProfile | None, user: str) -> tuple[BufferProfile | None, BufferPool]:

@@ -60,7 +60,7 @@ class WatchedSwitchPort:
         queue = port.queues[number]
         group = port.pgs[port.config.tc_to_pg[number]]
         out = [path for path in port.leaving if path.queue is queue]
-        into = [path for path in port.paths if path.pg is group]
+        into = [path for path in (*port.paths, *port.past) if path.pg is group]
         return (sum(path.tx for path in out), sum(path.tx_side_drops for path in out),
                 sum(path.rx - path.rx_side_drops for path in into),
                 sum(path.pg_drops + path.watchdog_rx_drops for path in into))

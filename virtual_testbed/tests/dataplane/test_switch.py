@@ -7,6 +7,7 @@ import pytest
 
 from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig, SchedulerConfig
 from virtual_testbed.dataplane.model.counters import ALL_PARTS
+from virtual_testbed.dataplane.model.port import paths_through
 from virtual_testbed.dataplane.model.switch import ConfigurationError
 from virtual_testbed.dataplane.model.traffic import Duration
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, SWITCH_MAC, US, change_port, data, line_rate,
@@ -183,6 +184,25 @@ def test_counters_can_be_cleared():
     assert net.flow_counters("flow").frames_tx == 0
     net.advance_to(2 * MS)
     assert abs(net.flow_counters("flow").frames_tx - before) < 3
+
+
+def test_what_flows_that_are_gone_have_counted_is_kept_apart():
+    """Counters have it, in whatever order sizes come; nothing that computes traffic looks at it."""
+    net = run([data("first", 1, 0, [3], 3, sizes=(64, 512, 1024))])
+    sent = []
+    for number, sizes in enumerate([(65, 513), (64, 512), (66,), (512, 1518)]):
+        before = net.switch_counters(SWITCH).ports["Ethernet0"]
+        flows = [data(f"flow {number}", 1, 0, [3], 3, sizes=sizes, duration=Duration(frames=100))]
+        net.remove_flows(["first" if number == 0 else f"flow {number - 1}"])
+        net.add_flows(flows)
+        net.start_flows(names(flows))
+        net.advance_to((2 + number) * MS)
+        after = net.switch_counters(SWITCH).ports["Ethernet0"]
+        sent.append((after.tx_packets - before.tx_packets, after.tx_bytes - before.tx_bytes))
+    assert sent[1:] == [(100, 50 * (64 + 512)), (100, 100 * 66), (100, 50 * (512 + 1518))], sent
+    ports = list(net._switches[SWITCH].ports.values())
+    assert len(paths_through(ports)) <= 2 * len(ports), "those of the last flow, and of frames sent last"
+    assert len({path.frame_bytes for port in ports for path in port.past}) >= 5, "one of each size is past"
 
 
 def test_link_down_loses_frames_and_counts_them():
