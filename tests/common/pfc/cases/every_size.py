@@ -30,10 +30,8 @@ PERCENT = 50
 """Of the line, all priorities together: small frames that come in a row do not fill it either."""
 ROUNDS = 4
 """How often a flow sends each size where a virtual testbed has to compute every frame. Where frames cost nothing it is
-`MANY_ROUNDS`, which see what is lost now and then."""
+`MANY_ROUNDS`, which sees what is lost now and then, too."""
 MANY_ROUNDS = 100
-STEP_BYTES = 16
-"""From one size to the next there, as it counts each size by itself from then on: fewer sizes than that go unseen."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def size_flows(lab: Lab, sizes: range) -> list[FlowPlan]:
 
 
 def build(lab: Lab, flows: Sequence[FlowPlan], sizes: range) -> Traffic:
-    """The configuration of these flows, each of one DSCP value, and each frame of it a step larger than the one
+    """The configuration of these flows, each of one DSCP value, and each frame of it one byte larger than the one
     before; after the largest the smallest again."""
     qos = lab.subject.qos
     one = {priority: dscps[:1] for priority, dscps in qos.dscps.items()}
@@ -79,7 +77,7 @@ def build(lab: Lab, flows: Sequence[FlowPlan], sizes: range) -> Traffic:
         if flow.name in traffic.flows:
             flow.size.increment.start = sizes[0]
             flow.size.increment.end = sizes[-1]
-            flow.size.increment.step = sizes.step
+            flow.size.increment.step = 1
     return traffic
 
 
@@ -96,7 +94,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Si
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
-    sizes = range(smallest(lab)[0][0], largest(lab)[0][0] + 1, STEP_BYTES if lab.clock.exact else 1)
+    sizes = range(smallest(lab)[0][0], largest(lab)[0][0] + 1)
     flows = size_flows(lab, sizes)
     traffic = build(lab, flows, sizes)
     names = list(traffic.flows)
