@@ -157,7 +157,7 @@ class CheckedRun:
         return f"{habits}{version}{where}{asked}{'; ' if self.faults else ''}{', '.join(self.faults)}"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Came:
     """What came of a run.
 
@@ -251,19 +251,19 @@ def _qualified(run: CheckedRun, testbed_file: Path, results: Path) -> Came:
     if run.scenarios != EVERYTHING:
         command += ["--scenario", run.scenarios]
     ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, check=False)
-    came = Came(run.title)
     folder = FOLDER.search(ended.stdout)
     if folder is None:
-        came.wrong = f"it ended with status {ended.returncode}: {ended.stdout.strip().splitlines()[-1:]}"
-        return came
+        last = ended.stdout.strip().splitlines()[-1:]
+        return Came(run.title, wrong=f"it ended with status {ended.returncode}: {last}")
     path = ROOT / folder[1] / RECORDS_FILE
     records = [record for record in parse_lines(read_lines(path), str(path)) if isinstance(record, Record)]
     judged = [(record, record.status) for record in records if record.status is not None]
+    verdicts: dict[str, str] = {}
     for record, status in judged:
-        came.verdicts[record.plan_id] = max(came.verdicts.get(record.plan_id, "PASS"), status.value, key=_badness)
-    came.reason = next((record.cause or "" for record, status in judged if status is not Status.PASS), "")
-    came.wrong = run.expected.wrong(judged) if judged else "nothing was judged"
-    return came
+        verdicts[record.plan_id] = max(verdicts.get(record.plan_id, "PASS"), status.value, key=_badness)
+    reason = next((record.cause or "" for record, status in judged if status is not Status.PASS), "")
+    wrong = run.expected.wrong(judged) if judged else "nothing was judged"
+    return Came(run.title, verdicts, reason, wrong)
 
 
 def _badness(status: str) -> int:

@@ -79,8 +79,10 @@ class Paths:
             one_in = self._drop_one_in(out, queue.number, group.is_lossless, lane.frame_bytes)
         first = flow.lanes.index(lane)
         for path in flow.paths:
-            if (path.in_port, path.out, path.blocked, path.pg, path.queue, path.frame_bytes) == (
-                    port, out, hop.blocked, group, queue, lane.frame_bytes) and (
+            if path.frame_bytes != lane.frame_bytes:  # first, as a flow may have thousands of sizes
+                continue
+            if (path.in_port, path.out, path.blocked, path.pg, path.queue) == (
+                    port, out, hop.blocked, group, queue) and (
                         not (self.by_dscp or one_in) or path.number == first):
                 break
         else:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from pfctest.timing import WIRE_OVERHEAD_BYTES
 from virtual_testbed.ixnetwork.tree import Node
 
 Otg = dict[str, Any]
@@ -14,8 +15,6 @@ OTHER_PROTOCOL_ADDRESS = "240.0.0.1"
 ETHER_TYPE = {"ipv4": "800", "ipv6": "86dd"}
 RATES = {"framesPerSecond": "pps", "percentLineRate": "percentage"}
 UNITS = {"bytes", "nanoseconds"}
-GAP_BYTES = 20
-"""Preamble and gap of each frame."""
 FIELD = re.compile(r"\[@alias = '([^']+)-\d+'\]$")
 PORT = re.compile(r"^(/vport\[\d+\])")
 
@@ -157,7 +156,7 @@ def _frames_per_second(flow: Otg, mbps: int) -> Fraction:
     rate = flow["rate"]
     if rate["choice"] == "pps":
         return Fraction(rate["pps"])
-    return Fraction(rate["percentage"]) / 100 * mbps * 10**6 / (8 * (_mean_bytes(flow["size"]) + GAP_BYTES))
+    return Fraction(rate["percentage"]) / 100 * mbps * 10**6 / (8 * (_mean_bytes(flow["size"]) + WIRE_OVERHEAD_BYTES))
 
 
 def _mean_bytes(size: Otg) -> Fraction:

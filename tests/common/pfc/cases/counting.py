@@ -23,7 +23,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSY, Check
 from . import checks, storm_sequence
 from .engine import Procedure, Table, sending, settled_counters
-from .frames import all_times
+from .frames import ETHERNET_BYTES, TAG_BYTES, all_times
 from .pause_counts import counted_for
 from .pauses import pause_lossless
 from .switch_counters import (
@@ -41,8 +41,8 @@ STORM_S = 5
 FCS_BYTES = 4
 HEADER_BYTES = 40
 """What an ASIC may count of a frame beside its own bytes: preamble and gap, or a header of the switch's fabric."""
-LARGEST_BYTES = 9_238
-"""A frame that switch or neighbours may send by themselves: SONiC's `mtu` of 9,216 bytes and 22 more."""
+LARGEST_BYTES = 9_216 + ETHERNET_BYTES + TAG_BYTES
+"""A frame that switch or neighbours may send by themselves: with SONiC's largest `mtu`."""
 
 
 @dataclass(frozen=True)

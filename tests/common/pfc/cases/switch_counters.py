@@ -218,7 +218,7 @@ def queue_bytes(text: str, port: str) -> dict[int, int]:
     are absent."""
     try:
         return queue_packets(text, port, "Counter/bytes")
-    except QualificationError:
+    except QualificationError:  # of none: a text without any queue is refused where packets are read
         return {}
 
 
