@@ -9,7 +9,7 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -96,32 +96,46 @@ class MeasuredPort(Protocol):
 
 
 def provenance(
-    subject: MeasuredPort | None = None, serial: str = "", watched: Sequence[int] = ()
+    subjects: Sequence[MeasuredPort] = (), serial: str = "", watched: Callable[[Any], Sequence[int]] = lambda _: ()
 ) -> dict[str, Any]:
     """What a run's `info` says of where its verdicts come from: `operator`, `command`, and, where they are known,
-    `suite_commit`, `serial`, `ports` (`under_test` and `tx`, each with the generator port behind it) and `priorities`
-    (what the switch's configuration says of them: `lossless`, `watched`, `dscps` by priority, `dscp_map`, `pool`,
-    `pool_bytes`).
+    `suite_commit`, `serial`, and of one port under test `ports` (`under_test` and `tx`, each with the generator port
+    behind it) and `priorities` (what the switch's configuration says of them: `lossless`, `watched`, `dscps` by
+    priority, `dscp_map`, `pool`, `pool_bytes`). Of several ports `priorities_by_ports` has that once for all that are
+    configured alike, with their names in `ports`.
 
     Args:
-        subject: what the run measures; None: it has more than one port under test.
+        subjects: the ports that the run measures; none: they are not known.
         serial: of the switch; empty: not known.
-        watched: the priorities of the port under test that the PFC watchdog watches once it runs.
+        watched: of a port's priorities those that the PFC watchdog watches once it runs.
     """
     commit = suite_commit(Path(__file__).parent)
-    ports = {} if subject is None else _of(subject, watched)
-    known: dict[str, Any] = {"suite_commit": commit, "serial": serial, **ports}
+    known: dict[str, Any] = {"suite_commit": commit, "serial": serial, **_configured(subjects, watched)}
     return {"operator": operator(), "command": command(), **{name: value for name, value in known.items() if value}}
 
 
-def _of(subject: MeasuredPort, watched: Sequence[int]) -> dict[str, Any]:
-    pair = subject.pair
+def _configured(subjects: Sequence[MeasuredPort], watched: Callable[[Any], Sequence[int]]) -> dict[str, Any]:
+    if len(subjects) == 1:
+        pair = subjects[0].pair
+        return {"ports": {"under_test": _port(pair.rx), "tx": _port(pair.tx)},
+                "priorities": _priorities(subjects[0], watched)}
+    alike: list[dict[str, Any]] = []
+    for subject in subjects:
+        found = _priorities(subject, watched)
+        group = next((one for one in alike if one == {**found, "ports": one["ports"]}), None)
+        if group is None:
+            alike.append({**found, "ports": [subject.pair.rx.port]})
+        else:
+            group["ports"].append(subject.pair.rx.port)
+    return {"priorities_by_ports": alike}
+
+
+def _priorities(subject: MeasuredPort, watched: Callable[[Any], Sequence[int]]) -> dict[str, Any]:
     qos = subject.qos
-    priorities = {
-        "lossless": list(qos.lossless), "watched": list(watched),
+    return {
+        "lossless": list(qos.lossless), "watched": list(watched(qos)),
         "dscps": {str(priority): list(values) for priority, values in sorted(qos.dscps.items())},
         "dscp_map": qos.dscp_map, "pool": subject.buffer.pool, "pool_bytes": subject.buffer.size_bytes}
-    return {"ports": {"under_test": _port(pair.rx), "tx": _port(pair.tx)}, "priorities": priorities}
 
 
 def _port(port: WiredPort) -> dict[str, str]:

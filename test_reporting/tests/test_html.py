@@ -402,6 +402,25 @@ def test_the_first_screen_has_plot_testbed_and_provenance(run, page):
                 if one in first.words]
 
 
+def test_a_sweep_says_once_how_ports_are_configured_that_are_alike(run, page):
+    alike = {"lossless": [3, 4], "watched": [3, 4], "pool": "p", "pool_bytes": 9000}
+    groups = [{**alike, "ports": [f"Ethernet{number}" for number in range(0, 120, 4)]},
+              {**alike, "lossless": [3], "ports": ["Ethernet120", "Ethernet124"]},
+              *[{**alike, "lossless": [number], "ports": [f"Ethernet{number}"]} for number in (1, 2, 5)]]
+    run(verdict(1), info={"priorities_by_ports": groups})
+    words = page().root.words
+    for said in ("30 ports (Ethernet0 to Ethernet116): PFC on priorities 3 and 4; the watchdog, when it runs, is for",
+                 "Ethernet120 and Ethernet124: PFC on priority 3;", "Ethernet1: PFC on priority 1;",
+                 "2 more groups of ports"):
+        assert said in words, words
+
+
+@pytest.mark.parametrize("groups", [None, 7, [7], [{}], [{"ports": "x", "lossless": "3"}]])
+def test_groups_of_ports_that_are_something_else_are_not_said(run, page, groups):
+    run(verdict(1), info={"priorities_by_ports": groups})
+    assert "configuration of the switch" not in page().root.words
+
+
 @pytest.mark.parametrize("priorities", [None, 7, {}, {"lossless": "3"}, {"dscps": {"3": "x"}, "watched": [True]},
                                         {"dscps": [3], "pool": "p", "pool_bytes": "many"}])
 def test_a_configuration_that_is_something_else_is_not_said(run, page, priorities):

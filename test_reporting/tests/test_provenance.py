@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
@@ -98,13 +98,25 @@ def test_the_command_is_that_of_whoever_started_it(monkeypatch):
 
 def test_the_ports_have_the_generators_behind_them_and_the_priorities_configured():
     pair = Pair(Port("dut", "Ethernet0", "ixia-1", "10.0.0.1;1;1"), Port("dut", "Ethernet4", "ixia-2", "10.0.0.2;1;1"))
-    found = provenance.provenance(Subject(pair, Priorities(dscps={4: (4, 5), 3: (3,)})), "SN-1", [3])
+    found = provenance.provenance([Subject(pair, Priorities(dscps={4: (4, 5), 3: (3,)}))], "SN-1", lambda _: [3])
     assert found["ports"]["tx"] == {
         "device": "dut", "port": "Ethernet4", "generator": "ixia-2", "location": "10.0.0.2;1;1"}
     assert found["ports"]["under_test"]["port"] == "Ethernet0" and found["serial"] == "SN-1"
     assert found["priorities"] == {
         "lossless": [3, 4], "watched": [3], "dscps": {"3": [3], "4": [4, 5]}, "dscp_map": "AZURE",
         "pool": "egress_lossless_pool", "pool_bytes": 1000}
+
+
+def test_ports_that_are_configured_alike_are_said_once():
+    ports = [Port("dut", f"Ethernet{number}", "ixia-1", f"10.0.0.1;1;{number}") for number in range(3)]
+    both = Priorities(dscps={3: (3,)})
+    priorities = [both, replace(both, lossless=(3,)), both]
+    subjects = [Subject(Pair(port, ports[0]), qos) for port, qos in zip(ports, priorities)]
+    found = provenance.provenance(subjects, watched=lambda qos: qos.lossless)
+    assert not {"ports", "priorities"} & set(found), f"those are of one port: {found}"
+    alike, other = found["priorities_by_ports"]
+    assert (alike["ports"], alike["watched"]) == (["Ethernet0", "Ethernet2"], [3, 4]), alike
+    assert (other["ports"], other["watched"]) == (["Ethernet1"], [3]), other
 
 
 def test_what_is_not_known_is_not_said(tmp_path, monkeypatch):

@@ -4,15 +4,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .texts import listed, ranges
+from .texts import counted, listed, ranges
+
+MOST_GROUPS = 3
+"""Groups of ports whose configuration is said."""
 
 
-def configuration_in_words(found: Any) -> list[str]:
-    """What `priorities` of a run's info says, a phrase for each thing; what is missing, or no such thing, is left out.
+def configuration_in_words(info: Mapping[str, Any]) -> list[str]:
+    """What a run's info says of it, a phrase for each thing; what is missing, or no such thing, is left out.
 
     Args:
-        found: `lossless`, `watched`, `dscps` (priority -> DSCP values), `dscp_map`, `pool` and `pool_bytes`.
+        info: with `priorities` of the one port under test (`lossless`, `watched`, `dscps` by priority, `dscp_map`,
+            `pool` and `pool_bytes`), or `priorities_by_ports`: the same of several, with the names of those that are
+            configured alike in `ports`.
     """
+    groups = info.get("priorities_by_ports")
+    if not isinstance(groups, list):
+        return _priorities(info.get("priorities"))
+    found = [[f"{_ports(group)}: {phrases[0]}", *phrases[1:]] for group in groups if (phrases := _priorities(group))]
+    more = [f"{counted(len(found) - MOST_GROUPS, 'more group')} of ports"] if found[MOST_GROUPS:] else []
+    return [phrase for phrases in found[:MOST_GROUPS] for phrase in phrases] + more
+
+
+def _ports(group: Mapping[str, Any]) -> str:
+    """The ports of a group: of many how many they are, the first and the last."""
+    names = [name for name in group.get("ports") or () if isinstance(name, str)]
+    return f"{counted(len(names), 'port')} ({names[0]} to {names[-1]})" if names[2:] else listed(names)
+
+
+def _priorities(found: Any) -> list[str]:
+    """What is configured of the priorities of a port, or of several that are alike."""
     if not isinstance(found, Mapping):
         return []
     lossless = _numbers(found.get("lossless"))

@@ -126,7 +126,7 @@ class RunView:
     def configuration(self) -> list[str]:
         """What is known of the switch's configuration, in words."""
         info = queries.plain({"info": self.run["info"]})["info"]
-        return configuration_in_words(info.get("priorities"))
+        return configuration_in_words(info)
 
     @property
     def left_out(self) -> list[str]:

@@ -35,7 +35,7 @@ STATE = Dut(FakeHost(FakeWorld())).state()
 REMARK = "; ".join(remarks(STATE.config_db, read_port_qos(STATE.config_db, DEVICE, "Ethernet0")))
 
 
-PROVENANCE = {"operator": "ada", "serial": "", "ports": "Ethernet0"}
+PROVENANCE = {"operator": "ada", "serial": "", "ports": ["Ethernet0"]}
 """What a run of these tests says of where it comes from."""
 
 
@@ -99,9 +99,9 @@ class Reporting:
         self.runs.append(ended)
         return self.stored
 
-    def provenance(self, subject, serial, watched):
-        assert (subject is None) == (not watched), watched
-        return {"operator": "ada", "serial": serial, "ports": subject and subject.pair.rx.port}
+    def provenance(self, subjects, serial, watched):
+        assert all(watched(subject.qos) for subject in subjects), "the watchdog watches priorities of each port"
+        return {"operator": "ada", "serial": serial, "ports": [subject.pair.rx.port for subject in subjects]}
 
     def write_page(self, folder, run_id, is_stored):
         """The run has a page."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.common.pfc.cases.watchdog.watched import watched
 from tests.common.pfc.delivery.run_writer import RunWriter
+from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.record_file import RunEnd
 from tests.common.pfc.record.run import Run
@@ -44,9 +45,7 @@ class Delivering(Extension):
         expected = tuple(key for key in session.collector.expected if UNKNOWN not in key)
         found = {}
         if self._reporting is not None:
-            subject = session.plan.subject if session.plan is not None else None
-            seen = watched(subject.qos) if subject is not None else ()
-            found = self._reporting.provenance(subject, session.serial, seen)
+            found = self._reporting.provenance(self._subjects(), session.serial, watched)
         run = Run(session.run_id, session.testbed, job_id=session.job_id or "", expected=expected,
                   faults=session.faults, info={**found, **left_out})
         earlier: Run | None = None
@@ -55,6 +54,12 @@ class Delivering(Extension):
         delivery = self._reporting.RunDelivery(session.folder, session.notes.append) if self._reporting else None
         self._writer = RunWriter(session.folder, run, session.notes.append, delivery, earlier)
         return self._writer
+
+    def _subjects(self) -> list[PortUnderTest]:
+        """The ports that the run measures, as far as they are planned."""
+        if self._session.plan is not None:
+            return [self._session.plan.subject]
+        return [subject for extension in self._session.extensions for subject in extension.subjects()]
 
     def ended(self, end: RunEnd) -> bool:
         """Reports the verdicts, and writes the page of the run; no verdict depends on the page."""

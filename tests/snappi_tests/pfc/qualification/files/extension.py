@@ -87,6 +87,10 @@ class Extension:
         """Takes note of the port under test; raises QualificationError where an option asks for something that it has
         not."""
 
+    def subjects(self) -> Sequence[PortUnderTest]:
+        """The ports under test that the option measures, as far as they are planned."""
+        return ()
+
     def targets(self, case: PlanCase) -> list[Target]:
         """What the user wants a test case to be about on the port under test; none: whatever the case says."""
         return []

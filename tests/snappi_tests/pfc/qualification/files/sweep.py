@@ -16,6 +16,7 @@ from tests.common.pfc.cases.plan import sweep_cases
 from tests.common.pfc.cases.switch_counters import watermark_delay_s
 from tests.common.pfc.lab.option import adapted, auditors, open_clock
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.tolerances import EXACT
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.sweep.cases import OF_ALL_PORTS, make_full_load, make_sweeper
@@ -99,6 +100,11 @@ class Sweeps(Extension):
         except QualificationError as error:
             pytest.exit(f"error: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
         self.note_items(items)
+
+    def subjects(self) -> Sequence[PortUnderTest]:
+        """The ports of the plan that are going to be swept."""
+        plan = self.plan_of_ports
+        return [] if plan is None else [one.subject for port, one in plan.plans.items() if port in self.ports]
 
     def note_items(self, items: Sequence[Any]) -> None:
         """Notes the ports that are going to be swept, and those whose verdicts a load of all ports gives."""
