@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from scripts.output import put, settle
 from scripts.series.changes import ROOT, TRAVELS, SeriesChange, SeriesError, find_change, series, travelling
 from scripts.series.evidence import read_evidence
 from scripts.series.plan_document import document_of, plan_document
@@ -161,7 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OverlayError, SeriesError) as refusal:
         print(f"error: {refusal}", file=sys.stderr)
         return REFUSED
-    print("\n".join(lines))
+    put("\n".join(lines) + "\n", sys.stdout)
+    settle(sys.stdout)
     return COPIED
 
 

@@ -341,3 +341,12 @@ def test_the_core_collects_without_the_other_changes(checkout: Path) -> None:
     assert "test_pause_single_lossless_priority[dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
     assert "not found" not in ended.stdout and "test_global_pause" in ended.stdout, ended.stdout
     assert not list((checkout / "tests/common/pfc").glob("sweep")), "the sweep is in the core"
+
+
+def test_a_reader_that_has_read_enough_spoils_nothing(checkout):
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes) as gone:
+        ended = subprocess.run([sys.executable, "-m", "scripts.overlay", str(checkout)], cwd=ROOT, stdout=gone,
+                               stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, ""), ended
