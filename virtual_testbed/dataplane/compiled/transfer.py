@@ -214,7 +214,7 @@ class Transfer:
         return {"is_port": 1, "to_switch": port.to_switch, "backlog": port.backlog, "turn": scheduler.turn,
                 "strict": scheduler.strict, "is_fresh": scheduler.fresh, "sending": sender.sending,
                 "tells_xon": sender.tells_xon, "repeats": sender.repeats,
-                "tapped": 0 if port.observer is None else port.observer.room + MARGIN,
+                "tapped": port.capture_room + MARGIN if port.capture_room else 0,
                 "departed": self._ring(departed, port.flight.maxlen or 0),
                 "chooses": self._source(events.FRAME_SENT, port.index, sent_ps, SENT, row)}
 

@@ -237,7 +237,7 @@ class Skip(Watcher):
     @property
     def _is_tapped(self) -> bool:
         """Whether a capture is open, which must see every frame."""
-        return any(port.observer is not None for port in self.ports)
+        return any(port.capture_room for port in self.ports)
 
     def find_steady_state(self) -> None:
         """Look for a steady state that holds from now on; if there is none, cycles are looked for."""

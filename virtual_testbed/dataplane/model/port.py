@@ -516,6 +516,12 @@ class SwitchPort:
                 self.tell(path, path.tx, end_ps + line.propagation_ps)
         self.loop.push_traffic((end_ps, FRAME_SENT, self.index, self.finish))
 
+    @property
+    def capture_room(self) -> int:
+        """How many more frames of those that reach the generator port a capture takes; 0: there is none, or it is
+        full."""
+        return 0 if self.observer is None else self.observer.room
+
     def tell(self, path: Path, number: int, arrival_ps: int) -> None:
         """Tell the observer of the n-th frame of a path (0: the first), as long as it wants to be told."""
         if self.observer is not None:

@@ -62,6 +62,21 @@ def test_a_jump_leaves_the_turns_where_they_would_be(plain, sizes, span_ps):
     assert len(seen[0]) > 100 and seen[0] == seen[1]
 
 
+def test_a_capture_that_pauses_alone_have_filled_slows_nothing_down():
+    """What the switch pauses the sender with is all that reaches its port."""
+    flows = [data("d", 0, 1, [3], 3, rate_fps=line_rate(1024)), storm("s", 1, {3: 0xFFFF})]
+    net = network(switch_config(2), flows)
+    net.start_flows(names(flows))
+    net.start_capture("p0", 40)
+    net.advance_to(SECOND)
+    assert len(net.capture("p0")) == 40, "the capture is full"
+    found = net.statistics()
+    net.advance_to(2 * SECOND)
+    later = net.statistics()
+    assert later.picoseconds_skipped - found.picoseconds_skipped > SECOND * 99 // 100, later
+    assert later.instants_stepped - found.instants_stepped < 10_000, later
+
+
 def test_a_capture_slows_no_later_configuration_down(plain):
     """While there is one, frames of each DSCP are told apart; that lasted for ever."""
     flows = [*full_lines(2), storm("a storm", 1, {3: 0xFFFF})]
