@@ -237,7 +237,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-restores-late", ((number("factor", 2, 20, 4),),), LOSSLESS_ONLY, False,
               _saying("restores .* later|does not restore")),
     FaultKind("watchdog-undo-missing", ((), (word("only", "dropping", "pfc"),)), LOSSLESS_ONLY, False, _limited),
-    FaultKind("watchdog-second-storm-missed", ((word("after", "1", "2"),),), LOSSLESS_ONLY, False, _limited),
+    FaultKind("watchdog-second-storm-missed", ((number("after", 1, 15, 1),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("watchdog-action-missing", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-uncounted", ((), (word("only", "storms", "frames", "last", "received"),)), LOSSLESS_ONLY, False,
               _limited),
