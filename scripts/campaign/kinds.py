@@ -258,9 +258,12 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("queue-miscounted"),
     FaultKind("bytes-miscounted", ((number("percent", 1, 98, 50),), (number("percent", 105, 400, 200),)), SEVERAL,
               declare=_limited),
-    FaultKind("octets-miscounted", ((number("percent", 1, 98, 50),), (number("percent", 105, 400, 200),))),
+    FaultKind("octets-miscounted", (
+        (number("percent", 1, 98, 50),), (number("percent", 105, 400, 200),),
+        (number("percent", 1, 98, 50), word("only", "sent")))),
     FaultKind("drop-bytes-miscounted", ((number("percent", 1, 98, 50),), (number("percent", 105, 400, 200),), ()),
               LOSSY_ONLY, declare=_limited),
+    FaultKind("queue-watermarks-miscounted", ((), (number("percent", 1, 10, 1),)), LOSSLESS_ONLY, declare=_limited),
     FaultKind("counters-wrap", ((word("bits", "32", "16", "24", "31", "40", "48"), number("before", 1, 5000, 1000)),),
               declare=_saying("begin anew when they have reached what .* bits can count", (Status.ERROR,))),
     FaultKind("counted-short", ((number("one_in", 2, 2000, 200),),), SEVERAL, False, _limited),

@@ -46,6 +46,7 @@ EVEN, NO_HEADROOM = "weights-ignored@Ethernet20", "headroom-missing@Ethernet80"
 ROOMIER = "roomier.py:Roomier@Ethernet84"
 LOST_CHANGE = "buffer-change-lost@Ethernet96"
 NO_DROP_BYTES = "drop-bytes-miscounted@Ethernet32"
+NO_MARKS = "queue-watermarks-miscounted@Ethernet36"
 TWICE, FROZEN = "drops-counted-twice@Ethernet28", "watermarks-frozen@Ethernet100"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
@@ -120,6 +121,9 @@ CASES = [
          "Ethernet28: expected ... frames counted as dropped by ports (TX_DRP, RX_DRP), got "),
         (NO_DROP_BYTES, "M2O-2", "PASS FAIL", "drop-bytes-agree",
          "Ethernet32 priority 0: expected from ... to ... bytes more in Drop/bytes of queue UC0, as ... got 0"),
+        (NO_MARKS, "HEAD-3 HEAD-4", "FAIL -", "queue-watermark",
+         "Ethernet36 priority 3: expected from ... to 15982720 bytes (egress_lossless_pool) in the watermark of queue "
+         "UC3, which held ... got 0"),
         (FROZEN, "HEAD-3", "FAIL -", "headroom-full xoff-threshold",
          "Ethernet100 priority 3: expected at least ... of the 165568 bytes used before frames are dropped, got 0"),
     )

@@ -198,6 +198,15 @@ class DropBytesMiscounted(_Share):
     least = 0
 
 
+class QueueWatermarksMiscounted(_Share):
+    """The watermarks of queues show `percent` (0) of what they held; those of priority groups are right."""
+
+    name = "queue-watermarks-miscounted"
+    defaults = {"percent": 0}
+    shares = ("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES",)
+    least = 0
+
+
 class CountersWrap(NumberedFault):
     """The port's counters of frames and bytes have `bits` (32) bits, and begin `before` (1000) below their end: after
     so many events they begin anew at 0.
@@ -271,5 +280,5 @@ class ControlUncounted(Fault):
 
 FAULTS: tuple[type[Fault], ...] = (
     DropsCountedAsSent, DropsCountedTwice, SentCountedAsReceived, WatchdogDropsCountedAsSent,
-    CountersOfAnother, QueueMiscounted, BytesMiscounted, OctetsMiscounted, DropBytesMiscounted, CountersWrap,
-    CountedShort, ControlUncounted)
+    CountersOfAnother, QueueMiscounted, BytesMiscounted, OctetsMiscounted, DropBytesMiscounted,
+    QueueWatermarksMiscounted, CountersWrap, CountedShort, ControlUncounted)

@@ -35,7 +35,7 @@ NAMES = {
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
     "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
     "queue-miscounted", "bytes-miscounted", "octets-miscounted", "drop-bytes-miscounted", "counters-wrap",
-    "counters-late", "pause-late", "headroom-short",
+    "queue-watermarks-miscounted", "counters-late", "pause-late", "headroom-short",
     "xoff-early", "counted-short", "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged",
     "aging-stays-on", "frames-copied",
     "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",

@@ -18,6 +18,7 @@ from ..model.qos import ConfigDb, map_of
 PORTS = "show interfaces counters"
 GROUPS = "show priority-group drop counters"
 HEADROOM = "show priority-group watermark headroom"
+QUEUES = "show queue watermark unicast"
 PORT_COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
 IN_OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
 OUT_OCTETS = "SAI_PORT_STAT_IF_OUT_OCTETS"
@@ -169,6 +170,13 @@ def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
     return period_s(config_db, device, "PG_WATERMARK") + LATE_S
 
 
+def queue_watermark_delay_s(config_db: ConfigDb, device: str) -> float | None:
+    """The same of queues' watermarks; None: they are not polled."""
+    if not is_polled(config_db, "QUEUE_WATERMARK"):
+        return None
+    return period_s(config_db, device, "QUEUE_WATERMARK") + LATE_S
+
+
 def drops_delay_s(lab: Lab) -> float:
     """Seconds after an event from which on a reading has it in it; raises QualificationError where the switch does not
     poll the drops of priority groups."""
@@ -260,6 +268,15 @@ def headroom_used(text: str, port: str) -> dict[int, int]:
         QualificationError: none is counted.
     """
     return _of_port(group_counts(text, HEADROOM), HEADROOM, port)
+
+
+def queues_used(text: str, port: str) -> dict[int, int]:
+    """`show queue watermark unicast`: unicast queue of a port -> the most bytes that it has held since the switch
+    started (or somebody's clear); those that are not counted are absent."""
+    try:
+        return dict(group_counts(text, QUEUES).get(port, {}))
+    except QualificationError:  # no row of any port: no document asks for these
+        return {}
 
 
 def group_counts(text: str, command: str) -> dict[str, dict[int, int]]:

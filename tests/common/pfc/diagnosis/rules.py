@@ -390,6 +390,7 @@ REST = (
     Rule("dropped frames are not counted", ("port-drops-counted", "queue-drops-counted", "group-drops-counted")),
     Rule("the bytes of {who} are not counted as many as its frames have", ("bytes-agree",)),
     Rule("the bytes of {who} that are dropped are not those of its frames", ("drop-bytes-agree",)),
+    Rule("the watermarks of the queues of {who} do not show what they held", ("queue-watermark",)),
     Rule("the bytes that {port} counts are not those of its frames", ("octets-agree",), is_port=True),
     Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",)),
     Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",
