@@ -122,6 +122,9 @@ def test_scopes(spec, scope):
     ("pause-leaks@Ethernet0,period_ms=0", "'0' is no value for period_ms: expected a whole number from 1 on"),
     ("slow-response@Ethernet0,factor=-1", "'-1' is no value for factor: expected a whole number from 1 on"),
     ("pause-short@Ethernet0,percent=100", "100 is no value for percent: expected 1..99"),
+    ("octets-miscounted@Ethernet0,only=x", "'x' is no value for only: expected received or sent"),
+    ("octets-miscounted@Ethernet0,percent=0", "'0' is no value for percent: expected a whole number from 1 on"),
+    ("drop-bytes-miscounted@Ethernet0,percent=-1", "'-1' is no value for percent: expected a whole number from 0 on"),
     ("weights-ignored@Ethernet0,order=odd", "'odd' is no value for order: expected even or strict"),
     ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms, frames, last or received"),
     ("pause-acts-elsewhere@Ethernet0", "it needs the option on: expected another port of the switch, such as "),
@@ -263,6 +266,22 @@ def test_counting():
     assert [*parse_fault("counted-short").published("Ethernet0", shown).values()] == ["399", "199", "1000"]
     of_watchdog = parse_fault("counted-short@*,of=watchdog-drops,one_in=10")
     assert [*of_watchdog.published("Ethernet0:3", shown).values()] == ["401", "199", "900"]
+
+
+@pytest.mark.parametrize("spec, shown", [
+    ("bytes-miscounted", "50 100 100 100 100"), ("bytes-miscounted,percent=110", "110 100 100 100 100"),
+    ("drop-bytes-miscounted", "100 0 100 100 100"), ("drop-bytes-miscounted,percent=20", "100 20 100 100 100"),
+    ("queue-watermarks-miscounted", "100 100 0 100 100"),
+    ("octets-miscounted", "100 100 100 50 50"), ("octets-miscounted,only=sent", "100 100 100 100 50"),
+    ("octets-miscounted,only=received,percent=200", "100 100 100 200 100"),
+])
+def test_a_share_of_some_counters_is_shown(spec, shown):
+    """All others are as they are."""
+    names = ("SAI_QUEUE_STAT_BYTES", "SAI_QUEUE_STAT_DROPPED_BYTES", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES",
+             "SAI_PORT_STAT_IF_IN_OCTETS", "SAI_PORT_STAT_IF_OUT_OCTETS")
+    name, _, options = spec.partition(",")
+    found = parse_fault(f"{name}@*,{options}".rstrip(",")).published("Ethernet0", dict.fromkeys(names, "100"))
+    assert list(found.values()) == shown.split(), found
 
 
 # ---- buffers and back-pressure

@@ -28,7 +28,8 @@ STORMS = 16
 SHORT_STORMS = STORMS - 3
 """Those between the second and the last: without data, as these are cheap."""
 SPARE_S = 0.5
-"""How much longer than until the latest detection each of them lasts: polls of hardware come late."""
+"""How much longer than until the latest detection each of them lasts, and than until the latest restoration the next
+one waits: polls of hardware come late. Flows start within a second (`SETTLE_S`)."""
 TIMERS = Timers(DROP)
 
 
@@ -80,7 +81,7 @@ def _short_storms(lab: Lab, target: Target, watchdog: Watchdog, before: DutCount
     with sending(lab, traffic):
         for flow in storms:
             lab.generator.start([flow.name])
-            lab.clock.sleep(lasts_s + TIMERS.latest_restoration_s + SETTLE_S)
+            lab.clock.sleep(lasts_s + TIMERS.latest_restoration_s + SPARE_S + SETTLE_S)
         lab.clock.sleep(lab.delays.port_s)
         stats = lab.generator.stats(traffic.flows)
         after = watchdog.counters()
