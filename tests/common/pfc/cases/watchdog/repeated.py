@@ -14,11 +14,12 @@ from ...model.counters import DutCounters
 from ...model.traffic import Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
+from ..data_loads import DataLoad, data_flows
 from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept
 from . import checks
-from .actions import data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
+from .actions import FRAME_BYTES, data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
 from .checks import DATA_S, WatchdogRun, lead_s
 from .watched import all_watched
 
@@ -26,7 +27,10 @@ REPEATED = PlanCase("watchdog-repeated-storms", "WD-10")
 STORMS = 16
 """What a watchdog loses or keeps of a storm, until it has no more room, is told where four bits are full."""
 SHORT_STORMS = STORMS - 3
-"""Those between the second and the last: without data, as these are cheap."""
+"""Those between the second and the last: without data on an exact clock, where it is dear; else with little, of which
+nothing is asked."""
+LIGHT_PERCENT = 1
+"""Of the line, that data: some switches detect no storm at an empty queue."""
 SPARE_S = 0.5
 """How much longer than until the latest detection each of them lasts, and than until the latest restoration the next
 one waits: polls of hardware come late. Flows start within a second (`SETTLE_S`)."""
@@ -69,7 +73,7 @@ def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCount
 
 
 def _short_storms(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
-    """Storms without data: each is detected, ends by itself, and its queues are restored before the next."""
+    """Storms that end by themselves: each is detected, and its queues are restored before the next."""
     storm = pause_storm(lab, target)
     lasts_s = TIMERS.latest_detection_s + SPARE_S
     frames = int(lasts_s * (storm.fps or 0))
@@ -77,11 +81,17 @@ def _short_storms(lab: Lab, target: Target, watchdog: Watchdog, before: DutCount
         replace(storm, name=lab.builder.named(f"Short Storm {number}"), frames=frames)
         for number in range(1, SHORT_STORMS + 1)
     ]
-    traffic = lab.builder.build(storms)
+    loads = [] if lab.clock.exact else [DataLoad("Light Flow", Role.TEST, target, LIGHT_PERCENT, None, FRAME_BYTES)]
+    traffic = lab.builder.build([*storms, *data_flows(lab, loads)])
+    data = traffic.names(Role.TEST)
     with sending(lab, traffic):
+        if data:
+            lab.generator.start(data)
         for flow in storms:
             lab.generator.start([flow.name])
             lab.clock.sleep(lasts_s + TIMERS.latest_restoration_s + SPARE_S + SETTLE_S)
+        if data:
+            lab.generator.stop(data)
         lab.clock.sleep(lab.delays.port_s)
         stats = lab.generator.stats(traffic.flows)
         after = watchdog.counters()
