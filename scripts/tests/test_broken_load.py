@@ -45,11 +45,14 @@ DROPS_AS_SENT = "drops-counted-as-sent@Ethernet24"
 EVEN, NO_HEADROOM = "weights-ignored@Ethernet20", "headroom-missing@Ethernet80"
 ROOMIER = "roomier.py:Roomier@Ethernet84"
 LOST_CHANGE = "buffer-change-lost@Ethernet96"
+NO_DROP_BYTES = "drop-bytes-miscounted@Ethernet32"
+NO_MARKS = "queue-watermarks-miscounted@Ethernet36"
 TWICE, FROZEN = "drops-counted-twice@Ethernet28", "watermarks-frozen@Ethernet100"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
 # On ports that have one of the faults above.
-ALSO = ["pfc-unasked@Ethernet4,priority=0,period_ms=700", "xoff-wrong-priority@Ethernet72,priority=4"]
+ALSO = ["pfc-unasked@Ethernet4,priority=0,period_ms=700", "xoff-wrong-priority@Ethernet72,priority=4",
+        "drop-bytes-miscounted@Ethernet8"]
 LOST = "Ethernet4 priority 3: expected all ... frames received, got "
 PAUSED = "Ethernet76 priority 0: expected 0 PFC frames sent out of Ethernet76, got "
 NOT_PAUSED = "priority 3: expected more than 0 PFC frames sent out of Ethernet72"
@@ -63,9 +66,9 @@ CASES = [
         (UNASKED, "M2O-4", "PASS FAIL", "no-other-back-pressure back-pressure-ends throughput", PAUSED),
         (NO_LOSSY, "M2O-1", "PASS FAIL", "clean-flow nothing-lost throughput",
          "Ethernet8 priority 0: expected all ... frames received, got 0"),
-        (NO_LOSSY, "M2O-2", "PASS FAIL", "clean-flow share-by-weight line-full",
+        (NO_LOSSY, "M2O-2", "PASS FAIL", "clean-flow share-by-weight line-full drop-bytes-agree",
          "Ethernet8: expected at least ... frames received, a full line, got 3600"),
-        (NO_LOSSY, "M2O-3", "ERROR FAIL", "clean-flow share-by-weight line-full back-pressure",
+        (NO_LOSSY, "M2O-3", "ERROR FAIL", "clean-flow share-by-weight line-full back-pressure drop-bytes-agree",
          "Ethernet8 priorities 0, 1, 2, 5, 6: expected ... or more of ... frames received by weight (5 % less), got 0"),
         (NO_LOSSY, "M2O-4", "ERROR FAIL", "clean-flow nothing-lost throughput back-pressure",
          "Ethernet8 priority 0: expected at least ... frames received, got 0"),
@@ -116,6 +119,11 @@ CASES = [
          "Ethernet88 priority 3: expected ... frames counted as dropped by priority group PG3, got 0"),
         (TWICE, "M2O-2", "PASS FAIL", "port-drops-counted",
          "Ethernet28: expected ... frames counted as dropped by ports (TX_DRP, RX_DRP), got "),
+        (NO_DROP_BYTES, "M2O-2", "PASS FAIL", "drop-bytes-agree",
+         "Ethernet32 priority 0: expected from ... to ... bytes more in Drop/bytes of queue UC0, as ... got 0"),
+        (NO_MARKS, "HEAD-3 HEAD-4", "FAIL -", "queue-watermark",
+         "Ethernet36 priority 3: expected from ... to 15982720 bytes (egress_lossless_pool) in the watermark of queue "
+         "UC3, which held ... got 0"),
         (FROZEN, "HEAD-3", "FAIL -", "headroom-full xoff-threshold",
          "Ethernet100 priority 3: expected at least ... of the 165568 bytes used before frames are dropped, got 0"),
     )

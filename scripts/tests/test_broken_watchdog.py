@@ -54,7 +54,7 @@ class Hasty(Fault):
 BLIND, NERVOUS = ("Ethernet4", HEALTHY_TX), ("Ethernet8", "Ethernet80")
 FALSE_ALARM, LATE, HASTY = ("Ethernet12", HEALTHY_TX), ("Ethernet16", HEALTHY_TX), ("Ethernet20", HEALTHY_TX)
 LEAKS, WIDE, SHORT = ("Ethernet24", HEALTHY_TX), ("Ethernet28", HEALTHY_TX), ("Ethernet48", HEALTHY_TX)
-SECOND, THIRD = ("Ethernet32", HEALTHY_TX), ("Ethernet36", HEALTHY_TX)
+SECOND, THIRD, SIXTEENTH = ("Ethernet32", HEALTHY_TX), ("Ethernet36", HEALTHY_TX), ("Ethernet120", HEALTHY_RX)
 UNDONE, UNPAUSED = ("Ethernet40", HEALTHY_TX), ("Ethernet44", HEALTHY_TX)
 LAST = ("Ethernet56", HEALTHY_TX)
 ANY, FORWARDS, AGAIN = ("Ethernet60", HEALTHY_TX), ("Ethernet100", HEALTHY_RX), ("Ethernet104", HEALTHY_RX)
@@ -72,7 +72,7 @@ FAULTS = (
     "watchdog-undo-missing@Ethernet44,only=pfc", "watchdog-uncounted@Ethernet56,only=last", OTHER,
     "watchdog-any-pause@Ethernet60", "watchdog-action-kept@Ethernet100", "watchdog-restores-in-storm@Ethernet104",
     "watchdog-hits-another@Ethernet108,priority=3,to=4", "watchdog-drops-counted-as-sent@Ethernet112",
-    "watchdog-leaks@Ethernet116,only=received",
+    "watchdog-leaks@Ethernet116,only=received", "watchdog-second-storm-missed@Ethernet120,after=15",
 )
 
 
@@ -128,15 +128,17 @@ CASES = [
           "Ethernet24 priority 3: expected 0 frames from Ethernet64 to Ethernet24 received in the storm, got "),
     wreck(LAST, DROP_SINGLE, "FAIL PASS", "frames-counted",
           "Ethernet56 priority 3: expected 0/... in `pfcwd show stats` TX LAST OK/DROP, got 0/0"),
-    wreck(SECOND, REPEATED, "FAIL PASS", MISSED,
-          "Ethernet32 priority 3: expected the queue stormed in the storm (storm 2 of 3), got operational"),
-    wreck(THIRD, REPEATED, "FAIL PASS", MISSED,
-          "Ethernet36 priority 3: expected the queue stormed in the storm (storm 3 of 3), got operational"),
-    wreck(UNDONE, REPEATED, "FAIL PASS", f"{UNSEEN} resumed",
+    wreck(SECOND, REPEATED, "FAIL PASS", f"{MISSED} storms-counted",
+          "Ethernet32 priority 3: expected the queue stormed in the storm (storm 2 of 16), got operational"),
+    wreck(SIXTEENTH, REPEATED, "FAIL PASS", MISSED,
+          "Ethernet120 priority 3: expected the queue stormed in the storm (storm 16 of 16), got operational"),
+    wreck(THIRD, REPEATED, "FAIL PASS", f"{MISSED} storms-counted",
+          "Ethernet36 priority 3: expected the queue stormed in the storm (storm 16 of 16), got operational"),
+    wreck(UNDONE, REPEATED, "FAIL PASS", f"{UNSEEN} resumed storms-counted",
           "Ethernet40 priority 3: expected all ... frames from Ethernet64 to Ethernet40 received after the storm "
-          "(storm 1 of 3), got 0"),
-    wreck(UNPAUSED, REPEATED, "FAIL PASS", f"{UNSEEN} dropped-in-storm",
-          "Ethernet44 priority 3: expected the queue stormed in the storm (storm 2 of 3), got operational"),
+          "(storm 1 of 16), got 0"),
+    wreck(UNPAUSED, REPEATED, "FAIL PASS", f"{UNSEEN} dropped-in-storm storms-counted",
+          "Ethernet44 priority 3: expected the queue stormed in the storm (storm 2 of 16), got operational"),
     wreck(ANY, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
           "Ethernet60 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
     wreck(FORWARDS, ACTION_CHANGED, "FAIL PASS", "dropped-in-storm frames-counted",

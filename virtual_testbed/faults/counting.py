@@ -17,7 +17,7 @@ QUEUES = 8
 _EVENTS = re.compile(r"SAI_(?!.*(OCCUPANCY|WATERMARK)).*_(PKTS|PACKETS|OCTETS|BYTES|DISCARDS|ERRORS)")
 _OF_WATCHDOG = "PFC_WD_"
 _OF_QUEUE = "SAI_QUEUE_STAT_"
-_BYTES_OF_QUEUE = "SAI_QUEUE_STAT_BYTES"
+_OCTETS = {"received": "SAI_PORT_STAT_IF_IN_OCTETS", "sent": "SAI_PORT_STAT_IF_OUT_OCTETS"}
 _DROPS_OF_PORT = ("SAI_PORT_STAT_IF_IN_DISCARDS", "SAI_PORT_STAT_IF_OUT_DISCARDS")
 _OF_CONTROL = ("SAI_PORT_STAT_PAUSE_RX_PKTS", "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS")
 _COUNTED_OF = {
@@ -145,19 +145,66 @@ class QueueMiscounted(Fault):
                 for name, value in fields.items()}
 
 
-class BytesMiscounted(NumberedFault):
+class _Share(NumberedFault):
+    """Some counters show `percent` of what they should.
+
+    Attributes:
+        shares: which ones.
+    """
+
+    options: tuple[str, ...] = ("percent",)
+    shares: tuple[str, ...] = ()
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """So much of them."""
+        return {name: str(int(value) * self.number("percent") // 100) if name in self.shares else value
+                for name, value in fields.items()}
+
+
+class BytesMiscounted(_Share):
     """Bytes that leave through a queue are counted as `percent` (50) of what they are; frames are counted rightly."""
 
     name = "bytes-miscounted"
-    options = ("percent",)
+    defaults = {"percent": 50}
+    shares = ("SAI_QUEUE_STAT_BYTES",)
+
+
+class OctetsMiscounted(_Share):
+    """Bytes that the port receives and sends are counted as `percent` (50) of what they are; with `only=received` or
+    `only=sent` only these. Frames are counted rightly.
+
+    Raises:
+        ValueError: `only` is something else.
+    """
+
+    name = "octets-miscounted"
+    options = ("percent", "only")
     defaults = {"percent": 50}
 
-    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
-        """So many of them."""
-        if _BYTES_OF_QUEUE not in fields:
-            return fields
-        counted = int(fields[_BYTES_OF_QUEUE])
-        return {**fields, _BYTES_OF_QUEUE: str(counted * self.number("percent") // 100)}
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **{key: value for key, value in options.items() if key != "only"})
+        only = choice(options, "only", *_OCTETS)
+        self.shares = (_OCTETS[only],) if only else tuple(_OCTETS.values())
+
+
+class DropBytesMiscounted(_Share):
+    """Bytes of the frames that a queue drops are counted as `percent` (0) of what they are; the frames are counted
+    rightly.
+    """
+
+    name = "drop-bytes-miscounted"
+    defaults = {"percent": 0}
+    shares = ("SAI_QUEUE_STAT_DROPPED_BYTES",)
+    least = 0
+
+
+class QueueWatermarksMiscounted(_Share):
+    """The watermarks of queues show `percent` (0) of what they held; those of priority groups are right."""
+
+    name = "queue-watermarks-miscounted"
+    defaults = {"percent": 0}
+    shares = ("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES",)
+    least = 0
 
 
 class CountersWrap(NumberedFault):
@@ -233,5 +280,5 @@ class ControlUncounted(Fault):
 
 FAULTS: tuple[type[Fault], ...] = (
     DropsCountedAsSent, DropsCountedTwice, SentCountedAsReceived, WatchdogDropsCountedAsSent,
-    CountersOfAnother, QueueMiscounted, BytesMiscounted, CountersWrap, CountedShort,
-    ControlUncounted)
+    CountersOfAnother, QueueMiscounted, BytesMiscounted, OctetsMiscounted, DropBytesMiscounted,
+    QueueWatermarksMiscounted, CountersWrap, CountedShort, ControlUncounted)

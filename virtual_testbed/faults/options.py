@@ -7,22 +7,24 @@ from virtual_testbed.dataplane.model.hooks import Fault, Scope
 
 
 class NumberedFault(Fault):
-    """A fault whose options are whole numbers from 1 on.
+    """A fault whose options are whole numbers.
 
     Attributes:
         defaults: the value of each option when it is not given.
+        least: the smallest value.
 
     Raises:
         ValueError: an option is no such number.
     """
 
     defaults: Mapping[str, int] = {}
+    least = 1
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
         for key, value in options.items():
-            if not (value.isascii() and value.isdigit()) or not int(value):
-                raise ValueError(f"'{value}' is no value for {key}: expected a whole number from 1 on")
+            if not (value.isascii() and value.isdigit()) or int(value) < self.least:
+                raise ValueError(f"'{value}' is no value for {key}: expected a whole number from {self.least} on")
 
     def number(self, key: str) -> int:
         """The value of an option."""

@@ -34,7 +34,8 @@ NAMES = {
     "pfc-counted-elsewhere", "pause-ignored-after-link-up", "size-dropped", "misclassified", "xoff-elsewhere",
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
     "watchdog-second-storm-missed", "drops-counted-as-sent", "sent-counted-as-received", "counters-of-another",
-    "queue-miscounted", "bytes-miscounted", "counters-wrap", "counters-late", "pause-late", "headroom-short",
+    "queue-miscounted", "bytes-miscounted", "octets-miscounted", "drop-bytes-miscounted", "counters-wrap",
+    "queue-watermarks-miscounted", "counters-late", "pause-late", "headroom-short",
     "xoff-early", "counted-short", "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged",
     "aging-stays-on", "frames-copied",
     "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",
@@ -70,7 +71,7 @@ def test_all_faults_are_there_and_say_what_they_do():
 def test_every_fault_overrides_hooks_and_nothing_else():
     for fault in BUILT_IN.values():
         own = {name for base in fault.__mro__ if base is not Fault for name in vars(base) if not name.startswith("_")}
-        own -= {"name", "options", "defaults", "port_options", "moved", "stays", "number"}
+        own -= {"name", "options", "defaults", "port_options", "moved", "stays", "shares", "number", "least"}
         assert own and own <= HOOKS, fault
 
 
@@ -121,6 +122,9 @@ def test_scopes(spec, scope):
     ("pause-leaks@Ethernet0,period_ms=0", "'0' is no value for period_ms: expected a whole number from 1 on"),
     ("slow-response@Ethernet0,factor=-1", "'-1' is no value for factor: expected a whole number from 1 on"),
     ("pause-short@Ethernet0,percent=100", "100 is no value for percent: expected 1..99"),
+    ("octets-miscounted@Ethernet0,only=x", "'x' is no value for only: expected received or sent"),
+    ("octets-miscounted@Ethernet0,percent=0", "'0' is no value for percent: expected a whole number from 1 on"),
+    ("drop-bytes-miscounted@Ethernet0,percent=-1", "'-1' is no value for percent: expected a whole number from 0 on"),
     ("weights-ignored@Ethernet0,order=odd", "'odd' is no value for order: expected even or strict"),
     ("watchdog-uncounted@Ethernet0,only=x", "'x' is no value for only: expected storms, frames, last or received"),
     ("pause-acts-elsewhere@Ethernet0", "it needs the option on: expected another port of the switch, such as "),
@@ -262,6 +266,22 @@ def test_counting():
     assert [*parse_fault("counted-short").published("Ethernet0", shown).values()] == ["399", "199", "1000"]
     of_watchdog = parse_fault("counted-short@*,of=watchdog-drops,one_in=10")
     assert [*of_watchdog.published("Ethernet0:3", shown).values()] == ["401", "199", "900"]
+
+
+@pytest.mark.parametrize("spec, shown", [
+    ("bytes-miscounted", "50 100 100 100 100"), ("bytes-miscounted,percent=110", "110 100 100 100 100"),
+    ("drop-bytes-miscounted", "100 0 100 100 100"), ("drop-bytes-miscounted,percent=20", "100 20 100 100 100"),
+    ("queue-watermarks-miscounted", "100 100 0 100 100"),
+    ("octets-miscounted", "100 100 100 50 50"), ("octets-miscounted,only=sent", "100 100 100 100 50"),
+    ("octets-miscounted,only=received,percent=200", "100 100 100 200 100"),
+])
+def test_a_share_of_some_counters_is_shown(spec, shown):
+    """All others are as they are."""
+    names = ("SAI_QUEUE_STAT_BYTES", "SAI_QUEUE_STAT_DROPPED_BYTES", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES",
+             "SAI_PORT_STAT_IF_IN_OCTETS", "SAI_PORT_STAT_IF_OUT_OCTETS")
+    name, _, options = spec.partition(",")
+    found = parse_fault(f"{name}@*,{options}".rstrip(",")).published("Ethernet0", dict.fromkeys(names, "100"))
+    assert list(found.values()) == shown.split(), found
 
 
 # ---- buffers and back-pressure

@@ -8,11 +8,11 @@ raise it so far. A counter of pauses says what the frames are; the others say ho
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from ..cases.switch_counters import IN_OCTETS, port_hash
 from ..model.checking import Place, error_unless
 from ..model.measurement import PortUnderTest
 from ..model.tolerances import KEY
@@ -24,7 +24,7 @@ from .explained import data_ends
 RECEIVED = "received"
 STORM_ARRIVED = "storm-arrived"
 PAUSES = "SAI_PORT_STAT_PAUSE_RX_PKTS"
-OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
+OCTETS = IN_OCTETS
 ERRORS = "SAI_PORT_STAT_IF_IN_ERRORS"
 FRAMES = (
     "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS", "SAI_PORT_STAT_IF_IN_UCAST_PKTS", "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS",
@@ -36,16 +36,9 @@ LONGEST_BYTES = 1518
 """Of frames that switch and hosts send by themselves."""
 
 
-def arrival_command(port: str) -> str:
-    """What prints the hash that COUNTERS_DB has of a port. No CLI command shows all of these counters."""
-    name = f"sonic-db-cli COUNTERS_DB HGET COUNTERS_PORT_NAME_MAP {port}"
-    return f'sonic-db-cli COUNTERS_DB HGETALL "COUNTERS:$({name})"'
-
-
 def received(text: str) -> dict[str, int]:
-    """The numbers of a hash that `sonic-db-cli` printed, as far as they are of interest."""
-    fields = re.findall(r"'(SAI_PORT_STAT_\w+)': '(-?[0-9]+)'", text)
-    return {name: int(count) for name, count in fields if name in (PAUSES, OCTETS, ERRORS, *FRAMES)}
+    """The receive counters of a port that show pauses: what `port_hash_command` printed."""
+    return port_hash(text, (PAUSES, OCTETS, ERRORS, *FRAMES))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from ..cases.engine import sending, settled_counters
-from ..cases.switch_counters import OWN_FRAMES, group_delay_s, priority_groups, watch_idle
+from ..cases.switch_counters import OWN_FRAMES, group_delay_s, port_hash_command, priority_groups, watch_idle
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
 from ..model.checking import Place, error_unless, fail_unless, none_of
@@ -18,7 +18,7 @@ from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
-from .arrival import RECEIVED, STORM_ARRIVED, Arrival, arrival_command, data_into, received
+from .arrival import RECEIVED, STORM_ARRIVED, Arrival, data_into, received
 from .books import COMMANDS, DROPPED, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
 from .bystanders import PAIRS_BESIDE
 from .explained import ANY, Explained, data_ends, explained, together
@@ -350,7 +350,7 @@ def _read(labs: Sequence[Lab]) -> Books:
 
 def _receive_commands(labs: Sequence[Lab]) -> dict[str, str]:
     """A name for each port -> what prints its receive counters."""
-    return {f"{RECEIVED}_{lab.port}": arrival_command(lab.port) for lab in labs}
+    return {f"{RECEIVED}_{lab.port}": port_hash_command(lab.port) for lab in labs}
 
 
 def _received(printed: Mapping[str, str], labs: Sequence[Lab]) -> dict[str, dict[str, int]]:

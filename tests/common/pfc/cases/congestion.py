@@ -24,6 +24,7 @@ from ..model.ports import ConnectedPort
 from ..model.traffic import Stats
 from ..record.case import PlanCase, Target, named
 from ..record.verdict import LOSSY, Check
+from .counted_bytes import byte_bounds
 from .engine import Procedure, Targets, sending, settled_counters
 from .ingress import (
     FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken, ingress_undisturbed,
@@ -313,6 +314,7 @@ def judge(run: LoadRun) -> Iterator[Check]:
         yield from _pfc_stops(run)
     if run.drops is not None:
         yield from _drops_counted(run, run.drops)
+        yield from _drop_bytes_agree(run, run.drops)
 
 
 def _nothing_lost(run: LoadRun) -> Iterator[Check]:
@@ -425,6 +427,7 @@ def _dropped(counted: DataCounters) -> dict[str, Any]:
     """The drops, for the record."""
     return {
         "queue_drops": dict(counted.queue_drops),
+        "queue_drop_bytes": dict(counted.queue_drop_bytes),
         "group_drops": {port: dict(counts) for port, counts in counted.group_drops.items()},
         "tx_drp": counted.leaving.tx_dropped,
         "rx_drp": {port: counts.rx_dropped for port, counts in counted.entering.items()},
@@ -446,6 +449,22 @@ def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
         if not met and priority is not None:
             place = at_priority(run.subject, priority)
         yield fail_unless(name, place, met, expected, seen)
+
+
+def _drop_bytes_agree(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
+    """The bytes that a queue counts as dropped are those of as many frames as it does, of the sizes that were sent."""
+    allowed = own_frames(run.offered.timing != WALL)
+    for priority in sorted(set(run.offered.wanted) & set(drops.queue_drop_bytes)):
+        plans = [flow.plan for flow in run.flows("sent") if priority_of(flow) == priority]
+        sizes = [size for plan in plans for size in ([one for one, _ in plan.mix] or [plan.frame_bytes])]
+        frames = drops.queue_drops.get(priority, 0)
+        sent = max(0, frames - allowed)
+        least = byte_bounds(sent, sent * min(sizes))[0]
+        most = byte_bounds(frames, frames * max(sizes), allowed)[-1]
+        counted = drops.queue_drop_bytes[priority]
+        expected = f"from {least} to {most} bytes more in Drop/bytes of queue UC{priority}, as {frames} frames have"
+        place = at_priority(run.subject, priority)
+        yield fail_unless("drop-bytes-agree", place, least <= counted <= most, expected, counted)
 
 
 def _uncounted(run: LoadRun, drops: DataCounters) -> int | None:

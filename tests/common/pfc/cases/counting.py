@@ -4,7 +4,7 @@ on the idle switch (`may_gain`), on hardware `own_frames` more."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -23,12 +23,13 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSY, Check
 from . import checks, storm_sequence
 from .engine import Procedure, Table, sending, settled_counters
-from .frames import ETHERNET_BYTES, TAG_BYTES, all_times
+from .counted_bytes import byte_bounds
+from .frames import all_times
 from .pause_counts import counted_for
 from .pauses import pause_lossless
 from .switch_counters import (
-    GROUPS, PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s, may_gain, of_group,
-    own_frames, port_counts, priority_groups, watch_idle,
+    GROUPS, IN_OCTETS, OUT_OCTETS, PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s,
+    may_gain, of_group, own_frames, port_counts, port_hash, port_hash_command, priority_groups, watch_idle,
 )
 from .storm_length import storm_held
 from .targets import all_lossless
@@ -38,11 +39,7 @@ PAUSES = PlanCase("count-pauses", "COUNT-1")
 EMPTY_PAUSES = PlanCase("count-empty-pauses", "COUNT-2")
 DATA = PlanCase("count-data", "COUNT-3")
 STORM_S = 5
-FCS_BYTES = 4
-HEADER_BYTES = 40
-"""What an ASIC may count of a frame beside its own bytes: preamble and gap, or a header of the switch's fabric."""
-LARGEST_BYTES = 9_216 + ETHERNET_BYTES + TAG_BYTES
-"""A frame that switch or neighbours may send by themselves: with SONiC's largest `mtu`."""
+OCTETS = (IN_OCTETS, OUT_OCTETS)
 
 
 @dataclass(frozen=True)
@@ -88,12 +85,15 @@ class DataRun(Measurement):
     Attributes:
         early, storming, late: the data counters before it, in the storm, and when all was over.
         allowed: how many frames each may have counted that no generator sent.
+        octets: port -> bytes received and sent that it counted in all, by their names in COUNTERS_DB; what the switch
+            does not count is absent.
     """
 
     early: DataCounters = field(kw_only=True)
     storming: DataCounters = field(kw_only=True)
     late: DataCounters = field(kw_only=True)
     allowed: DataCounters = field(kw_only=True)
+    octets: Mapping[str, Mapping[str, int]] = field(kw_only=True)
 
     @property
     def in_storm(self) -> DataCounters:
@@ -116,6 +116,7 @@ class DataRun(Measurement):
             "counted_in_storm": self._numbers(self.in_storm),
             "counted_in_all": self._numbers(self.in_all),
             "own_frames_allowed": self._numbers(self.allowed),
+            "octets_counted": {port: dict(counted) for port, counted in self.octets.items()},
         }
 
     def _numbers(self, counted: DataCounters) -> dict[str, Any]:
@@ -123,6 +124,7 @@ class DataRun(Measurement):
             "rx": asdict(counted.leaving), "tx": asdict(self.tx(counted)), "queues": dict(counted.queues),
             "queue_bytes": dict(counted.queue_bytes),
             "queue_drops": dict(counted.queue_drops),
+            "queue_drop_bytes": dict(counted.queue_drop_bytes),
             "group_drops": dict(counted.group_drops[self.subject.pair.tx.port]),
         }
 
@@ -155,7 +157,8 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     until all groups of counters have been polled. Two come before it, to see what moves by itself."""
     scenario = pause_lossless(case, target, lab.subject.qos)
     patient = _patient(lab)
-    also = data_commands(lab.port)
+    ends = (lab.port, lab.subject.pair.tx.port)
+    also = {**data_commands(lab.port), **{_octets_of(port): port_hash_command(port) for port in ends}}
     groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port)
     idle = settled_counters(patient, also=also)
     idle_s = lab.clock.now()
@@ -167,7 +170,9 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     quiet, early, storming, late = (
         queue_by_queue(run.subject, groups, one) for one in (idle, run.before, run.during, run.after)
     )
-    return DataRun(**vars(run), early=early, storming=storming, late=late, allowed=early.since(quiet).each(own))
+    octets = {port: _octets_gained(port, run.before, run.after) for port in ends}
+    allowed = early.since(quiet).each(own)
+    return DataRun(**vars(run), early=early, storming=storming, late=late, allowed=allowed, octets=octets)
 
 
 def _own(lab: Lab, idle_s: float, lasted_s: float) -> Callable[[int], int]:
@@ -179,6 +184,17 @@ def _gained(port: str, before: DutCounters, after: DutCounters) -> PortCounts:
     """What a port counted between two readings."""
     early, late = (port_counts(one.printed["data"], port) for one in (before, after))
     return late.since(early)
+
+
+def _octets_of(port: str) -> str:
+    """The name of the command that prints a port's bytes."""
+    return f"octets_{port}"
+
+
+def _octets_gained(port: str, before: DutCounters, after: DutCounters) -> dict[str, int]:
+    """The bytes that a port counted between two readings, by their names."""
+    early, late = (port_hash(one.printed[_octets_of(port)], OCTETS) for one in (before, after))
+    return {name: count - early[name] for name, count in late.items() if name in early}
 
 
 def _patient(lab: Lab) -> Lab:
@@ -217,7 +233,8 @@ def pauses_validity(run: PausesRun) -> Iterator[Check]:
 def data_validity(data: DataRun) -> Iterator[Check]:
     """Whether PFC-1's steps were a measurement."""
     yield from checks.validity(data)
-    fell = min(data.in_storm.least(), data.late.since(data.storming).least())
+    octets = [count for counted in data.octets.values() for count in counted.values()]
+    fell = min(data.in_storm.least(), data.late.since(data.storming).least(), *octets)
     yield _data_counters_kept(data.subject, fell)
 
 
@@ -245,6 +262,7 @@ def judge_data(data: DataRun) -> Iterator[Check]:
     yield from _queues_agree(data)
     yield from _bytes_agree(data)
     yield from _ports_agree(data)
+    yield from _octets_agree(data)
     yield from _pauses_are_no_data(data.subject, data.in_all.leaving, data.allowed.leaving)
     yield from _nothing_dropped(data)
 
@@ -316,20 +334,27 @@ def _agreeing_queue(data: DataRun, priority: int, frames_rx: int, gained: DataCo
 
 
 def _bytes_agree(data: DataRun) -> Iterator[Check]:
-    """Bytes that left through a queue are those of its frames, whether or not the ASIC counts their FCS."""
+    """Bytes that left through a queue are those of its frames."""
     for priority in data.subject.qos.reachable:
         if priority not in data.in_all.queue_bytes:
             continue
         flows = [flow for flow in _data(data) if priority_of(flow) == priority]
         frames = sum(flow.frames_rx for flow in flows)
-        of_flows = sum(int(flow.frames_rx * flow.plan.mean_bytes) for flow in flows)
-        of_others = max(0, data.in_all.queues.get(priority, 0) - frames) * LARGEST_BYTES
-        least = of_flows - FCS_BYTES * frames
-        most = of_flows + HEADER_BYTES * frames + of_others
-        counted = data.in_all.queue_bytes[priority]
+        others = max(0, data.in_all.queues.get(priority, 0) - frames)
+        due = byte_bounds(frames, _bytes_received(flows), others)
         place = at_priority(data.subject, priority)
-        expected = f"from {least} to {most} bytes more in Counter/bytes of queue UC{priority}, as {frames} frames have"
-        yield fail_unless("bytes-agree", place, least <= counted <= most, expected, counted)
+        what = f"Counter/bytes of queue UC{priority}, as {frames} frames have"
+        yield _bytes_due("bytes-agree", place, due, what, data.in_all.queue_bytes[priority])
+
+
+def _bytes_due(name: str, place: Place, due: range, what: str, counted: int) -> Check:
+    expected = f"from {due[0]} to {due[-1]} bytes more in {what}"
+    return fail_unless(name, place, counted in due, expected, counted)
+
+
+def _bytes_received(flows: Iterable[FlowStats]) -> int:
+    """What the frames of these flows have in all that were received."""
+    return sum(int(flow.frames_rx * flow.plan.mean_bytes) for flow in flows)
 
 
 def _ports_agree(data: DataRun) -> Iterator[Check]:
@@ -349,6 +374,34 @@ def _ports_agree(data: DataRun) -> Iterator[Check]:
         expected = f"the {due} frames that the generator {did} {when} in {column}{_or_more(allowed)}"
         met = 0 <= frames - due <= allowed
         yield fail_unless(name, at_port(data.subject, port), met, expected, frames)
+
+
+def _octets_agree(data: DataRun) -> Iterator[Check]:
+    """Bytes that a port counts are those of the data that came in or left there. Whether the ASIC counts pauses among
+    them is its affair: where only these come in it may be all of them, or none."""
+    pair = data.subject.pair
+    flows = _data(data)
+    sent = sum(flow.frames_tx for flow in flows)
+    others = max(data.tx(data.in_all).rx_ok - sent, data.tx(data.allowed).rx_ok)
+    due = byte_bounds(sent, sum(flow.bytes_tx for flow in flows), others)
+    yield from _octets_due(data, pair.tx.port, IN_OCTETS, due, f"{sent} frames")
+    received = sum(flow.frames_rx for flow in flows)
+    others = max(data.in_all.leaving.tx_ok - received, data.allowed.leaving.tx_ok)
+    due = byte_bounds(received, _bytes_received(flows), others)
+    yield from _octets_due(data, pair.rx.port, OUT_OCTETS, due, f"{received} frames")
+    storms = data.flows("drained", Role.STORM)
+    pauses = sum(flow.frames_tx for flow in storms)
+    others = max(data.in_all.leaving.rx_ok, data.allowed.leaving.rx_ok)
+    most = byte_bounds(pauses, sum(flow.bytes_tx for flow in storms), others)[-1]
+    yield from _octets_due(data, pair.rx.port, IN_OCTETS, range(most + 1), f"at most {pauses} pauses")
+
+
+def _octets_due(data: DataRun, port: str, name: str, due: range, frames: str) -> Iterator[Check]:
+    """None where the switch does not have the counter."""
+    counted = data.octets[port].get(name)
+    if counted is not None:
+        place = at_port(data.subject, port)
+        yield _bytes_due("octets-agree", place, due, f"{name}, as {frames} have", counted)
 
 
 def _data(run: Measurement) -> list[FlowStats]:

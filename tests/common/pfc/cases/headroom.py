@@ -30,8 +30,8 @@ from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRo
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
-    GROUPS, HEADROOM, drops_delay_s, gained_by, group_drops, headroom_used, of_group, priority_groups,
-    watermark_delay_s,
+    GROUPS, HEADROOM, QUEUES, drops_delay_s, gained_by, group_drops, headroom_used, of_group, priority_groups,
+    queue_watermark_delay_s, queues_used, watermark_delay_s,
 )
 from .targets import CHANGEABLE, all_reached_lossless, each_reached_lossless, several_reached_lossless
 
@@ -88,6 +88,8 @@ class Filled:
         used: the most bytes that the headroom has had in it, by the switch's watermark.
         dropped: frames that the priority group dropped; None: none are due to be, and it was not read.
         before_xoff: bytes that the group must have taken before; None: nobody knows, or frames were larger than cells.
+        queue_used: the most bytes that the priority's queue of the port under test has held, by the switch's watermark;
+            None: the switch does not say, or it was not read.
     """
 
     headroom: Headroom
@@ -96,6 +98,7 @@ class Filled:
     used: int
     dropped: int | None
     before_xoff: Fraction | None = None
+    queue_used: int | None = None
 
     @property
     def missing(self) -> int:
@@ -118,6 +121,7 @@ class Filled:
             "watermark_bytes": self.used,
             "dropped_frames": self.dropped,
             "cell_bytes": self.cell,
+            "queue_watermark_bytes": self.queue_used,
         }
 
 
@@ -169,6 +173,8 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     subject = lab.subject
     tx = lab.subject.pair.tx
     drops, drops_s = ({"group_drops": GROUPS}, drops_delay_s(lab)) if beyond else ({}, 0.0)
+    queues_s = queue_watermark_delay_s(lab.config_db, subject.qos.device) if beyond else None
+    queues = {} if queues_s is None else {"queues_used": QUEUES}
     before = settled_counters(lab, drops_s, {"headroom": headroom_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
     line_percent = subject.tolerances.line_percent
@@ -181,13 +187,14 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
     if not beyond and not least_used(quanta, len(target), line_percent):
         raise QualificationError(too_little(subject, headroom[target[0]], quanta))
-    age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), lab.delays.port_s, drops_s)
+    age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), lab.delays.port_s, drops_s, queues_s or 0.0)
     load = IngressLoad(tx, target, 100, hold_s(lab))
     held = measure(
-        lab, Hold(target, (load,), age_s, quanta, frame_bytes, {"headroom_used": HEADROOM, **drops}), before
+        lab, Hold(target, (load,), age_s, quanta, frame_bytes, {"headroom_used": HEADROOM, **drops, **queues}), before
     )
     used = headroom_used(held.after.printed["headroom_used"], tx.port)
     dropped = _dropped(held) if beyond else {}
+    queued = queues_used(held.after.printed["queues_used"], lab.port) if queues else {}
     flows = {priority_of(flow): flow for flow in held.data}
     filled = {}
     for priority in target:
@@ -198,7 +205,9 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         alike = to_the_cell and all(headroom[other].room == of.room for other in target)
         taken = flows[priority].frames_rx
         before_xoff = of.room.before_xoff(len(target), taken, used_there) if of.room is not None and alike else None
-        filled[priority] = Filled(of, limits[priority], flows[priority], used_there, drops_there, before_xoff)
+        filled[priority] = Filled(
+            of, limits[priority], flows[priority], used_there, drops_there, before_xoff, queued.get(priority)
+        )
     return HeadroomRun(**vars(held), filled=filled)
 
 
@@ -261,6 +270,7 @@ def judge_overflow(run: HeadroomRun) -> Iterator[Check]:
             yield judged(run.place(priority), filled)
     for priority, filled in run.filled.items():
         yield from _threshold(run.place(priority), filled)
+        yield from _queue_shown(run, priority, filled)
 
 
 def _counted(place: Place, filled: Filled) -> Check:
@@ -302,6 +312,19 @@ def _threshold(place: Place, filled: Filled) -> Iterator[Check]:
     expected += f" {filled.headroom.profile} and in the headroom ({BORDER_CELLS} more or less)"
     off = off_cells(frames, filled.used, filled.before_xoff)
     yield fail_unless("xoff-threshold", place, abs(off) <= BORDER_CELLS, expected, frames)
+
+
+def _queue_shown(run: HeadroomRun, priority: int, filled: Filled) -> Iterator[Check]:
+    """The watermark of the paused queue shows at least half of what it held, as a part of that is in reserved memory,
+    which a watermark leaves out; and no more than the pool."""
+    if filled.queue_used is None:
+        return
+    held = int(filled.flow.frames_rx * filled.flow.plan.mean_bytes)
+    pool = run.subject.buffer
+    expected = f"from {held // 2} to {pool.size_bytes} bytes ({pool.pool}) in the watermark of queue UC{priority}"
+    expected += f", which held {held}"
+    met = held // 2 <= filled.queue_used <= pool.size_bytes
+    yield fail_unless("queue-watermark", at_priority(run.subject, priority), met, expected, filled.queue_used)
 
 
 def headroom_command(port: str) -> str:

@@ -4,7 +4,7 @@ numbers."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from math import ceil
 from typing import TypeVar
@@ -18,7 +18,10 @@ from ..model.qos import ConfigDb, map_of
 PORTS = "show interfaces counters"
 GROUPS = "show priority-group drop counters"
 HEADROOM = "show priority-group watermark headroom"
+QUEUES = "show queue watermark unicast"
 PORT_COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
+IN_OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
+OUT_OCTETS = "SAI_PORT_STAT_IF_OUT_OCTETS"
 OWN_FRAMES = 100  # in a run of a minute, on a port or in a queue: some protocols, none of them twice a second
 IDLE_S = 60.0
 """How long an idle switch is watched where waiting costs nothing: what is sent every 30 s, as LLDP, shows twice."""
@@ -62,8 +65,8 @@ class DataCounters:
             dropped.
         group_drops: port where data enters -> priority group -> frames that it dropped; groups that the switch does
             not count are absent.
-        queue_bytes: unicast queue of the port where data leaves -> bytes of its frames, as the ASIC counts them; queues
-            that the switch counts no bytes of are absent.
+        queue_bytes, queue_drop_bytes: unicast queue of the port where data leaves -> bytes of the frames that left
+            through it, that it dropped, as the ASIC counts them; queues that the switch counts no bytes of are absent.
     """
 
     leaving: PortCounts
@@ -72,6 +75,7 @@ class DataCounters:
     queue_drops: Mapping[int, int]
     group_drops: Mapping[str, Mapping[int, int]]
     queue_bytes: Mapping[int, int] = field(default_factory=dict)
+    queue_drop_bytes: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def drops_by_port(self) -> int:
@@ -93,6 +97,7 @@ class DataCounters:
             gained_by(self.queue_drops, before.queue_drops),
             {port: gained_by(counts, before.group_drops[port]) for port, counts in self.group_drops.items()},
             gained_by(self.queue_bytes, before.queue_bytes),
+            gained_by(self.queue_drop_bytes, before.queue_drop_bytes),
         )
 
     def each(self, change: Callable[[int], int]) -> DataCounters:
@@ -105,13 +110,15 @@ class DataCounters:
             {port: {group: change(count) for group, count in counts.items()}
              for port, counts in self.group_drops.items()},
             {queue: change(count) for queue, count in self.queue_bytes.items()},
+            {queue: change(count) for queue, count in self.queue_drop_bytes.items()},
         )
 
     def least(self) -> int:
         """The smallest count of all."""
         ports = (self.leaving, *self.entering.values())
         groups = [count for counts in self.group_drops.values() for count in counts.values()]
-        queues = [count for counts in (self.queues, self.queue_drops, self.queue_bytes) for count in counts.values()]
+        of_queues = (self.queues, self.queue_drops, self.queue_bytes, self.queue_drop_bytes)
+        queues = [count for counts in of_queues for count in counts.values()]
         return min(*(port.least() for port in ports), *queues, *groups)
 
 
@@ -163,6 +170,13 @@ def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
     return period_s(config_db, device, "PG_WATERMARK") + LATE_S
 
 
+def queue_watermark_delay_s(config_db: ConfigDb, device: str) -> float | None:
+    """The same of queues' watermarks; None: they are not polled."""
+    if not is_polled(config_db, "QUEUE_WATERMARK"):
+        return None
+    return period_s(config_db, device, "QUEUE_WATERMARK") + LATE_S
+
+
 def drops_delay_s(lab: Lab) -> float:
     """Seconds after an event from which on a reading has it in it; raises QualificationError where the switch does not
     poll the drops of priority groups."""
@@ -191,7 +205,8 @@ def data_counters(printed: Mapping[str, str], leaves: str, enters: Sequence[str]
         queue_packets(printed["queue"], leaves),
         queue_drops(printed["queue"], leaves),
         {port: group_drops(printed["groups"], port) for port in enters},
-        queue_bytes(printed["queue"], leaves),
+        queue_bytes(printed["queue"], leaves, "Counter/bytes"),
+        queue_bytes(printed["queue"], leaves, "Drop/bytes"),
     )
 
 
@@ -213,13 +228,26 @@ def queue_drops(text: str, port: str) -> dict[int, int]:
     return queue_packets(text, port, "Drop/pkts")
 
 
-def queue_bytes(text: str, port: str) -> dict[int, int]:
-    """`show queue counters`: unicast queue of a port -> bytes that left through it; those that are not counted (`N/A`)
-    are absent."""
+def queue_bytes(text: str, port: str, column: str) -> dict[int, int]:
+    """`show queue counters`: unicast queue of a port -> bytes in a column; those that are not counted (`N/A`) are
+    absent."""
     try:
-        return queue_packets(text, port, "Counter/bytes")
+        return queue_packets(text, port, column)
     except QualificationError:  # of none: a text without any queue is refused where packets are read
         return {}
+
+
+def port_hash_command(port: str) -> str:
+    """What prints the hash that COUNTERS_DB has of a port: counters that no CLI command shows."""
+    name = f"sonic-db-cli COUNTERS_DB HGET COUNTERS_PORT_NAME_MAP {port}"
+    return f'sonic-db-cli COUNTERS_DB HGETALL "COUNTERS:$({name})"'
+
+
+def port_hash(text: str, names: Collection[str]) -> dict[str, int]:
+    """The numbers of a hash that `port_hash_command` printed, as far as they have these names; those that the switch
+    does not count are absent."""
+    fields = re.findall(r"'(SAI_PORT_STAT_\w+)': '(-?[0-9]+)'", text)
+    return {name: int(count) for name, count in fields if name in names}
 
 
 def group_drops(text: str, port: str) -> dict[int, int]:
@@ -240,6 +268,15 @@ def headroom_used(text: str, port: str) -> dict[int, int]:
         QualificationError: none is counted.
     """
     return _of_port(group_counts(text, HEADROOM), HEADROOM, port)
+
+
+def queues_used(text: str, port: str) -> dict[int, int]:
+    """`show queue watermark unicast`: unicast queue of a port -> the most bytes that it has held since the switch
+    started (or somebody's clear); those that are not counted are absent."""
+    try:
+        return dict(group_counts(text, QUEUES).get(port, {}))
+    except QualificationError:  # no row of any port: no document asks for these
+        return {}
 
 
 def group_counts(text: str, command: str) -> dict[str, dict[int, int]]:

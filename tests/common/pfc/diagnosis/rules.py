@@ -154,6 +154,11 @@ def _second_missed(found: Symptoms) -> bool:
     return missed.only("WD-10") and not missed.saying("storm 1 of").bad
 
 
+def _last_missed(found: Symptoms) -> bool:
+    """Whether the second one was, too."""
+    return _second_missed(found) and not found.of("storm-detected").saying("storm 2 of").bad
+
+
 def _exchanged(found: Symptoms) -> bool:
     """Whether each of several priorities waited too short where another's time was shorter, and too long where it was
     longer."""
@@ -292,6 +297,7 @@ WATCHDOG = (
          further=lambda found: found.of("sender-not-held").who),
     Rule("the watchdog's action also hits {who}", OTHERS),
     Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",), _still_acts),
+    Rule("the watchdog detects no further storm on {who} after the first ones", ("storm-detected",), _last_missed),
     Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),
     Rule("pauses of {who} stop nothing in a storm, which the watchdog does not detect therefore", ("storm-detected",),
          _both(_all("dropped-in-storm"), _none("sender-not-held", "no-back-pressure"))),
@@ -383,6 +389,9 @@ REST = (
     Rule("frames that are dropped are counted more than once", ("port-drops-counted",), picks=_counted_too_often),
     Rule("dropped frames are not counted", ("port-drops-counted", "queue-drops-counted", "group-drops-counted")),
     Rule("the bytes of {who} are not counted as many as its frames have", ("bytes-agree",)),
+    Rule("the bytes of {who} that are dropped are not those of its frames", ("drop-bytes-agree",)),
+    Rule("the watermarks of the queues of {who} do not show what they held", ("queue-watermark",)),
+    Rule("the bytes that {port} counts are not those of its frames", ("octets-agree",), is_port=True),
     Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",)),
     Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",
          ("every-pause-counted",), _both(_only("every-pause-counted"), _only_at_first)),

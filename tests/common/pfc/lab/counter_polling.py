@@ -10,7 +10,7 @@ from ..model.qos import ConfigDb
 
 LATE_S = 1.0  # reading a whole switch takes time, and a poll may come late
 COUNTER_TABLE = "FLEX_COUNTER_TABLE"
-_DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "PG_WATERMARK": 60_000}
+_DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "PG_WATERMARK": 60_000, "QUEUE_WATERMARK": 60_000}
 """sonic-swss, when CONFIG_DB names no POLL_INTERVAL."""
 
 

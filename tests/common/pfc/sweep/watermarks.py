@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.switch_counters import HEADROOM, group_counts
+from ..cases.switch_counters import HEADROOM, QUEUES, group_counts
 from ..lab.dut import Dut
 from ..model.errors import QualificationError
 from ..model.qos import ConfigDb
@@ -14,7 +14,7 @@ from ..model.qos import ConfigDb
 WATERMARKS = {
     "shared": "show priority-group watermark shared",
     "headroom": HEADROOM,
-    "queues": "show queue watermark unicast",
+    "queues": QUEUES,
 }
 
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.accounting.arrival import (
-    ERRORS, FRAMES, OCTETS, PAUSES, Arrival, arrival_command, pauses_somebody, received,
+    ERRORS, FRAMES, OCTETS, PAUSES, Arrival, pauses_somebody, received,
 )
 from tests.common.pfc.accounting.books import PFC_RX, PFC_TX, Books, Counter
 from tests.common.pfc.cases.frames import (
     OTHER_ETHER_TYPE, RESERVED_BITS, UNKNOWN_OPERATION_CODE,
 )
+from tests.common.pfc.cases.switch_counters import port_hash_command
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role, global_pause_frame, pfc_frame
@@ -145,7 +146,7 @@ def test_what_the_switch_prints_is_read() -> None:
     text = "{'SAI_PORT_STAT_IF_IN_OCTETS': '640', 'SAI_PORT_STAT_PAUSE_RX_PKTS': '10', 'SAI_PORT_STAT_IF_IN_UCAST_PKTS'"
     text += ": 'N/A', 'SAI_PORT_STAT_PFC_3_RX_PKTS': '9'}"
     assert received(text) == {OCTETS: 640, PAUSES: 10} and received("") == {}, received(text)
-    command = arrival_command("Ethernet0")
+    command = port_hash_command("Ethernet0")
     assert command == (
         'sonic-db-cli COUNTERS_DB HGETALL "COUNTERS:$(sonic-db-cli COUNTERS_DB HGET COUNTERS_PORT_NAME_MAP Ethernet0)"'
     ), command

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tests.common.pfc.cases.congestion import (
-    WALL, LoadRun, Timing, _drops_counted, judge, offered_load, timing, validity,
+    WALL, LoadRun, Timing, _drop_bytes_agree, _drops_counted, judge, offered_load, timing, validity,
 )
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
@@ -115,6 +115,31 @@ def test_the_priority_whose_drops_are_not_counted_is_named_where_there_is_only_o
     told = next(check for check in _drops_counted(run, drops) if check.name == "queue-drops-counted")
     assert told.status is (Status.PASS if counted + groups == 200 else Status.FAIL), told
     assert (f"priority {named}" in told.where) if named is not None else "priority" not in told.where, told.where
+
+
+@pytest.mark.parametrize(("times", "mix", "frames", "counted", "passes"), [
+    (Timing(0.1, 0.1), (), 100, {0: 102_400}, True), (Timing(0.1, 0.1), (), 100, {0: 102_000}, True),
+    (Timing(0.1, 0.1), (), 100, {0: 101_999}, False), (Timing(0.1, 0.1), (), 100, {0: 106_400}, True),
+    (Timing(0.1, 0.1), (), 100, {0: 106_401}, False), (Timing(0.1, 0.1), (), 100, {0: 0}, False),
+    (Timing(0.1, 0.1), (), 0, {0: 0}, True), (Timing(0.1, 0.1), (), 0, {0: 1}, False),
+    (Timing(0.1, 0.1), ((64, 7), (1518, 1)), 100, {0: 6_000}, True),
+    (Timing(0.1, 0.1), ((64, 7), (1518, 1)), 100, {0: 155_801}, False),
+    (WALL, (), 1100, {0: 1_020_000}, True), (WALL, (), 1100, {0: 1_019_999}, False), (WALL, (), 1100, {0: 0}, False),
+    (WALL, (), 0, {0: 9_000 * OWN_FRAMES}, True), (WALL, (), 100, {}, None),
+])
+def test_bytes_of_drops(times, mix, frames, counted, passes):
+    """Those of the frames that the queue counts, as ASICs may count them; the switch's own may have any size. Nothing
+    is said of a switch that counts none (`N/A`)."""
+    bench = lab(100)
+    tx, read = bench.subject.pair.tx, bench.dut.counters()
+    load = offered_load(bench, [IngressLoad(tx, (0,), 150, 1.0)], times=times)
+    plan = FlowPlan("data", Role.TEST, 0, 1024, 150.0, seconds=1, enters=tx.port, mix=mix)
+    none = PortCounts(0, 0, 0, 0)
+    drops = DataCounters(none, {tx.port: none}, {}, {0: frames}, {tx.port: {}}, queue_drop_bytes=counted)
+    sent = {"data": FlowStats(plan, False, 10_000, 9_900)}
+    run = LoadRun(bench.subject, read, read, read, (), {"sent": sent}, load, {}, drops)
+    made = [check.status is Status.PASS for check in _drop_bytes_agree(run, drops)]
+    assert made == ([] if passes is None else [passes]), made
 
 
 @pytest.mark.parametrize(("part", "lacking"), [(1, False), (0.98, True)])

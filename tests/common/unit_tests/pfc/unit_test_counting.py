@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.cases.counting import CASES, DATA, PAUSES, PausesRun, judge_pauses, queue_by_queue
+from tests.common.pfc.cases.counting import (
+    CASES, DATA, PAUSES, DataRun, PausesRun, _octets_agree, judge_pauses, queue_by_queue,
+)
+from tests.common.pfc.cases.pauses import pause_lossless
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.switch_counters import (
-    OWN_FRAMES, PortCounts, data_commands, group_delay_s, may_gain, own_frames, port_counts,
+    IN_OCTETS, OUT_OCTETS, OWN_FRAMES, PortCounts, data_commands, group_delay_s, may_gain, own_frames, port_counts,
 )
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -154,6 +157,51 @@ def test_what_moves_on_the_idle_switch_is_let_pass(fps, in_storm, passes):
     outcome = Qualifier(open_lab(plan, Dut(host), FakeApi(world), FakeClock(world))).qualify(PAUSES, (3, 4))
     made = {one.name: one for verdict in outcome.verdicts for one in verdict.checks}
     assert (made["pauses-are-no-data"].status is Status.PASS) == passes, made["pauses-are-no-data"].message
+
+
+def run_of_octets(octets, others):
+    """1000 frames of 1024 bytes from one port to the other and 100 pauses; beside them the ports counted some more."""
+    subject, read = reading()
+    early = queue_by_queue(subject, ONE_EACH, read)
+    leaving = replace(early.leaving, tx_ok=early.leaving.tx_ok + 1000 + others)
+    entering = replace(early.entering["Ethernet64"], rx_ok=early.entering["Ethernet64"].rx_ok + 1000 + others)
+    late = replace(early, leaving=leaving, entering={"Ethernet64": entering})
+    storm = FlowPlan("storm", Role.STORM, None, 64, pause=PauseFrame((0,) * 8))
+    data = FlowPlan("data", Role.TEST, 3, 1024)
+    drained = {"data": FlowStats(data, False, 1000, 1000), "storm": FlowStats(storm, False, 100, 0)}
+    scenario = pause_lossless(DATA, (3, 4), subject.qos)
+    return DataRun(
+        subject, read, read, read, (3, 4), {"drained": drained}, scenario, "", early=early, storming=late, late=late,
+        allowed=early.since(early), octets=octets,
+    )
+
+
+@pytest.mark.parametrize("port, name, counted, others, passes", [
+    ("Ethernet64", IN_OCTETS, 1000 * 1024, 0, True),
+    ("Ethernet64", IN_OCTETS, 1000 * 1020, 0, True),  # without FCS
+    ("Ethernet64", IN_OCTETS, 1000 * 1020 - 1, 0, False),
+    ("Ethernet64", IN_OCTETS, 1000 * 1044, 0, True),  # with preamble and gap
+    ("Ethernet64", IN_OCTETS, 1000 * 1064 + 1, 0, False),
+    ("Ethernet64", IN_OCTETS, 1000 * 1064 + 1, 1, True),  # the switch counted a frame more
+    ("Ethernet0", OUT_OCTETS, 1000 * 1020, 0, True),
+    ("Ethernet0", OUT_OCTETS, 1000 * 512, 0, False),
+    ("Ethernet0", OUT_OCTETS, 0, 0, False),
+    ("Ethernet0", OUT_OCTETS, 1000 * 1064 + 9238, 1, True),
+    ("Ethernet0", IN_OCTETS, 0, 0, True),  # an ASIC that counts no pauses there
+    ("Ethernet0", IN_OCTETS, 100 * 64, 0, True),  # one that does
+    ("Ethernet0", IN_OCTETS, 100 * 104 + 1, 0, False),
+])
+def test_bytes_of_ports(port, name, counted, others, passes):
+    """Those of the frames, as ASICs may count them."""
+    octets = {"Ethernet0": {}, "Ethernet64": {}, port: {name: counted}}
+    made = list(_octets_agree(run_of_octets(octets, others)))
+    assert [(check.name, check.status is Status.PASS) for check in made] == [("octets-agree", passes)], made
+    assert made[0].where == f"{DEVICE} {port}" and name in made[0].expected, made
+
+
+def test_a_switch_that_counts_no_bytes_of_ports_is_not_judged_by_them():
+    """COUNTERS_DB need not have the fields."""
+    assert not list(_octets_agree(run_of_octets({"Ethernet0": {}, "Ethernet64": {}}, 0))), "nothing to judge"
 
 
 def test_pauses_of_a_storm_without_data_say_something_of_both_metrics():

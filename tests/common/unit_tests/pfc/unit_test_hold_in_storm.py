@@ -6,12 +6,16 @@ import pytest
 
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
-from tests.common.pfc.cases.headroom import SINGLE, covered, headroom_command
+from tests.common.pfc.cases.headroom import (
+    SINGLE, Delays, Filled, Headroom, HeadroomRun, _queue_shown, covered, headroom_command,
+)
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran_and_load_applied
+from tests.common.pfc.cases.switch_counters import queue_watermark_delay_s, queues_used
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
+from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -55,3 +59,28 @@ def test_headroom_that_leaves_no_time_shows_nothing():
         covered(lab, SINGLE, (3,), before)
     expected = "Ethernet64: the headroom of small, 30720 bytes, lets a sender go on for 0 quanta longer than"
     assert expected in str(raised.value), str(raised.value)
+
+
+@pytest.mark.parametrize("used, status", [
+    (None, None), (0, Status.FAIL), (511_999, Status.FAIL), (512_000, Status.PASS), (3_300_000, Status.PASS),
+    (1 << 40, Status.FAIL),
+])
+def test_the_watermark_of_a_queue_that_held_everything(used, status):
+    """Half of it at least, its pool at most; nothing is said of a switch that does not tell."""
+    run = held_run(5000)
+    flow = FlowStats(FlowPlan("data", Role.TEST, 3, 1024), False, 1200, 1000)
+    filled = Filled(Headroom(3, "small", 30_720, 5), Delays(0, 1), flow, 0, 200, queue_used=used)
+    made = list(_queue_shown(HeadroomRun(**vars(run), filled={3: filled}), 3, filled))
+    assert [check.status for check in made] == ([] if status is None else [status]), made
+    assert all("watermark of queue UC3, which held 1024000" in check.expected for check in made), made
+
+
+def test_watermarks_of_queues_need_not_be_there():
+    """Neither polled, nor printed."""
+    polled = {"FLEX_COUNTER_TABLE": {"QUEUE_WATERMARK": {"FLEX_COUNTER_STATUS": "enable"}}}
+    delays = [queue_watermark_delay_s(config_db, "dut") for config_db in ({}, polled)]
+    assert delays == [None, 61], delays
+    text = "Egress shared pool occupancy per unicast queue:\n     Port    UC3    UC4\n---------  -----  -----\n"
+    text += "Ethernet0     12    N/A\n"
+    found = [queues_used(one, port) for one, port in ((text, "Ethernet0"), (text, "Ethernet4"), ("", "Ethernet0"))]
+    assert found == [{3: 12}, {}, {}], found

@@ -9,9 +9,11 @@ import pytest
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
 from tests.common.pfc.cases.buffer_threshold import covers_any
+from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
 from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.reservation import Reservation
 from tests.common.pfc.lab.watchdog import DROP, FORWARD, Timers, Watchdog, watching
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
@@ -20,6 +22,8 @@ from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.model.qos import PortQos, SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 PORTS = ("Ethernet0", "Ethernet64")
 QOS = PortQos("vtb-t0-01", "Ethernet0", (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
@@ -257,3 +261,17 @@ def test_each_of_several_storms_has_to_be_a_measurement(wrong, lacking):
     first, last = outage_of(Timers(DROP), label="first", **wrong), outage_of(Timers(DROP), label="last")
     assert lacking_of(first, last) == lacking, wrong
     assert lacking_of(last, first) == lacking, wrong
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_short_storms_meet_data_where_time_is_not_exact(exact):
+    """Some switches detect no storm at an empty queue; on an exact clock data in storms is dear."""
+    world = FakeWorld()
+    dut, clock = Dut(FakeHost(world)), FakeClock(world)
+    clock.exact = exact
+    lab = open_lab(plan_port(dut, TESTER_PORTS, "Ethernet0", None), dut, FakeApi(world), clock)
+    run = _short_storms(lab, (3, 4), SimpleNamespace(counters=dut.counters, queues=()), dut.counters())
+    data = run.flows("over", Role.TEST)
+    assert len(run.flows("over", Role.STORM)) == SHORT_STORMS, run.phases
+    assert [flow.plan.priority for flow in data] == ([] if exact else [3, 4]), data
+    assert not any(flow.transmitting for flow in data) and all(flow.frames_tx for flow in data), data

@@ -1,25 +1,39 @@
-"""WD-10: several storms of the same queues, one after the other, and the watchdog runs on."""
+"""WD-10: many storms of the same queues, one after the other, and the watchdog runs on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
-from ...lab.watchdog import DROP, Timers, Watchdog
+from ...lab.watchdog import DROP, OPERATIONAL, Timers, Watchdog
+from ...model.checking import at_priorities, at_priority, fail_unless, storm_sent
 from ...model.counters import DutCounters
+from ...model.traffic import Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
+from ..data_loads import DataLoad, data_flows
 from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
+from ..validity import counters_kept, links_kept
 from . import checks
-from .actions import data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
+from .actions import FRAME_BYTES, data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
 from .checks import DATA_S, WatchdogRun, lead_s
 from .watched import all_watched
 
 REPEATED = PlanCase("watchdog-repeated-storms", "WD-10")
-STORMS = 3
+STORMS = 16
+"""What a watchdog loses or keeps of a storm, until it has no more room, is told where four bits are full."""
+SHORT_STORMS = STORMS - 3
+"""Those between the second and the last: without data on an exact clock, where it is dear; else with little, of which
+nothing is asked."""
+LIGHT_PERCENT = 1
+"""Of the line, that data: some switches detect no storm at an empty queue."""
+SPARE_S = 0.5
+"""How much longer than until the latest detection each of them lasts, and than until the latest restoration the next
+one waits: polls of hardware come late. Flows start within a second (`SETTLE_S`)."""
 TIMERS = Timers(DROP)
 
 
@@ -28,34 +42,65 @@ class RepeatedRun:
     """The storms; each begins with the counters that the one before left.
 
     Attributes:
-        storms: what was measured of each, in order.
+        storms: number of a storm with data in it and after it -> what was measured of it.
+        short: what was measured of those without data, all together.
     """
 
-    storms: Sequence[WatchdogRun]
+    storms: Mapping[int, WatchdogRun]
+    short: WatchdogRun
 
     @property
     def settled(self) -> DutCounters | None:
         """The counters after the last one."""
-        return self.storms[-1].settled
+        return self.storms[STORMS].settled
 
     def evidence(self) -> dict[str, Any]:
         """The numbers of the first one, and of the others apart, for the record."""
-        later = {f"storm_{number}": run.evidence() for number, run in enumerate(self.storms[1:], 2)}
-        return {**self.storms[0].evidence(), **later}
+        later = {f"storm_{number}": run.evidence() for number, run in self.storms.items() if number > 1}
+        return {**self.storms[1].evidence(), **later, "short_storms": self.short.evidence()}
 
 
 def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RepeatedRun:
-    """WD-2's storm and data, again and again; the watchdog is started before the first and stopped after the last."""
+    """WD-2's storm and data, twice; many short storms; and once more the first. The watchdog is started before the
+    first and stopped after the last."""
     lab.subject.qos.check_reached(target)
-    runs: list[WatchdogRun] = []
     with watching_pair(lab) as watchdog:
-        while len(runs) < STORMS:
-            found = runs[-1].after if runs else before
-            runs.append(_storm(lab, target, watchdog, found, is_last=len(runs) == STORMS - 1))
-    return RepeatedRun(runs)
+        first = _storm(lab, target, watchdog, before)
+        second = _storm(lab, target, watchdog, first.after)
+        short = _short_storms(lab, target, watchdog, second.after)
+        last = _storm(lab, target, watchdog, short.after, is_last=True)
+    return RepeatedRun({1: first, 2: second, STORMS: last}, short)
 
 
-def _storm(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters, is_last: bool) -> WatchdogRun:
+def _short_storms(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
+    """Storms that end by themselves: each is detected, and its queues are restored before the next."""
+    storm = pause_storm(lab, target)
+    lasts_s = TIMERS.latest_detection_s + SPARE_S
+    frames = int(lasts_s * (storm.fps or 0))
+    storms = [
+        replace(storm, name=lab.builder.named(f"Short Storm {number}"), frames=frames)
+        for number in range(1, SHORT_STORMS + 1)
+    ]
+    loads = [] if lab.clock.exact else [DataLoad("Light Flow", Role.TEST, target, LIGHT_PERCENT, None, FRAME_BYTES)]
+    traffic = lab.builder.build([*storms, *data_flows(lab, loads)])
+    data = traffic.names(Role.TEST)
+    with sending(lab, traffic):
+        if data:
+            lab.generator.start(data)
+        for flow in storms:
+            lab.generator.start([flow.name])
+            lab.clock.sleep(lasts_s + TIMERS.latest_restoration_s + SPARE_S + SETTLE_S)
+        if data:
+            lab.generator.stop(data)
+        lab.clock.sleep(lab.delays.port_s)
+        stats = lab.generator.stats(traffic.flows)
+        after = watchdog.counters()
+    return WatchdogRun(lab.subject, before, after, after, target, {"over": stats}, TIMERS, watchdog.queues)
+
+
+def _storm(
+    lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters, is_last: bool = False
+) -> WatchdogRun:
     """One storm, data in it, its end, data as soon as the queues must be restored."""
     storm = pause_storm(lab, target, lead_s(TIMERS) + DATA_S + lab.delays.port_s)
     traffic = lab.builder.build([storm, *watched_flows(lab, target, TIMERS)])
@@ -73,11 +118,33 @@ def _of_each(made: Callable[[WatchdogRun], Iterable[Check]]) -> Callable[[Repeat
     """The checks of every storm, each of which says whose it is."""
 
     def checks_of(run: RepeatedRun) -> Iterator[Check]:
-        for number, storm in enumerate(run.storms, 1):
+        for number, storm in run.storms.items():
             for check in made(storm):
                 yield replace(check, expected=f"{check.expected} (storm {number} of {STORMS})")
 
     return checks_of
 
 
-CASES: Table = {REPEATED: Procedure(storms_one_by_one, _of_each(checks.validity), _of_each(judge), all_watched)}
+def validity(run: RepeatedRun) -> Iterator[Check]:
+    """Whether each of the storms was a measurement: a short one has to last until it must have been detected."""
+    yield from _of_each(checks.validity)(run)
+    yield from links_kept(run.short)
+    yield from counters_kept(run.short)
+    place = at_priorities(run.short.subject, run.short.tested)
+    for storm in run.short.flows("over", Role.STORM):
+        yield from storm_sent(place, [storm], int((storm.plan.fps or 0) * TIMERS.latest_detection_s))
+
+
+def judge_each(run: RepeatedRun) -> Iterator[Check]:
+    """All checks of a run that was a measurement."""
+    yield from _of_each(judge)(run)
+    short = run.short
+    for priority in short.tested:
+        row = short.gained(short.queue(priority), short.after)
+        expected = f"{SHORT_STORMS} short storms counted as detected and restored, the queue {OPERATIONAL}"
+        met = row.detected == row.restored == SHORT_STORMS and row.status == OPERATIONAL
+        seen = f"{row.detected} and {row.restored} ({row.status})"
+        yield fail_unless("storms-counted", at_priority(short.subject, priority), met, expected, seen)
+
+
+CASES: Table = {REPEATED: Procedure(storms_one_by_one, validity, judge_each, all_watched)}
