@@ -43,6 +43,8 @@ THRESHOLD_CHANGED = PlanCase("headroom-threshold-changed", "HEAD-4", (LOSSLESS,)
 FRAME_BYTES = 4096  # large frames, so that what a switch wastes in the last cell of each is little
 OTHER_FRAME_BYTES = 1538  # LLDP, LACP or ARP with preamble and gap, that may be on the line when a pause is due
 QUANTUM_BYTES = QUANTUM_BITS // 8
+EGRESS = "egress"
+"""How the name of a pool begins where frames wait at the port by which they leave."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,14 @@ def overflow_otherwise(lab: Lab, case: PlanCase, target: Target, before: DutCoun
         return _measure(lab, target, beyond=True)
 
 
+def queues_delay_s(subject: PortUnderTest, config_db: ConfigDb) -> float | None:
+    """Seconds after which the watermarks of queues are polled; None: they show nothing of what is held, as they are not
+    polled, or virtual output queues hold it where it came in."""
+    if not subject.buffer.pool.startswith(EGRESS):
+        return None
+    return queue_watermark_delay_s(config_db, subject.qos.device)
+
+
 def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     """Reads the headroom behind the tx port, then fills it: a storm at the port under test shuts its queues, and a full
     line of the paused priorities comes in. Drops are read where there have to be some.
@@ -173,7 +183,7 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     subject = lab.subject
     tx = lab.subject.pair.tx
     drops, drops_s = ({"group_drops": GROUPS}, drops_delay_s(lab)) if beyond else ({}, 0.0)
-    queues_s = queue_watermark_delay_s(lab.config_db, subject.qos.device) if beyond else None
+    queues_s = queues_delay_s(subject, lab.config_db) if beyond else None
     queues = {} if queues_s is None else {"queues_used": QUEUES}
     before = settled_counters(lab, drops_s, {"headroom": headroom_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)

@@ -7,13 +7,14 @@ import pytest
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.headroom import (
-    SINGLE, Delays, Filled, Headroom, HeadroomRun, _queue_shown, covered, headroom_command,
+    SINGLE, Delays, Filled, Headroom, HeadroomRun, _queue_shown, covered, headroom_command, queues_delay_s,
 )
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran_and_load_applied
 from tests.common.pfc.cases.switch_counters import queue_watermark_delay_s, queues_used
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.qos import SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
@@ -73,6 +74,18 @@ def test_the_watermark_of_a_queue_that_held_everything(used, status):
     made = list(_queue_shown(HeadroomRun(**vars(run), filled={3: filled}), 3, filled))
     assert [check.status for check in made] == ([] if status is None else [status]), made
     assert all("watermark of queue UC3, which held 1024000" in check.expected for check in made), made
+
+
+@pytest.mark.parametrize("pool, status, is_read", [
+    ("egress_lossless_pool", "enable", True), ("egress_lossless_pool", "disable", False),
+    ("ingress_lossless_pool", "enable", False),
+])
+def test_watermarks_of_queues_are_read_where_frames_wait_there(pool, status, is_read):
+    """Virtual output queues (`cisco-8000`, `voq`) hold them where they came in."""
+    subject = held_run(5000).subject
+    config_db = {"FLEX_COUNTER_TABLE": {"QUEUE_WATERMARK": {"FLEX_COUNTER_STATUS": status}}}
+    delay_s = queues_delay_s(replace(subject, buffer=SharedBuffer(pool, 1 << 24)), config_db)
+    assert (delay_s is not None) == is_read, delay_s
 
 
 def test_watermarks_of_queues_need_not_be_there():
