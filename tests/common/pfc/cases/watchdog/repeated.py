@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, OPERATIONAL, Timers, Watchdog
 from ...model.checking import at_priorities, at_priority, fail_unless, storm_sent
 from ...model.counters import DutCounters
-from ...model.traffic import Role
+from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..data_loads import DataLoad, data_flows
@@ -33,7 +32,7 @@ LIGHT_PERCENT = 1
 """Of the line, that data: some switches detect no storm at an empty queue."""
 SPARE_S = 0.5
 """How much longer than until the latest detection each of them lasts, and than until the latest restoration the next
-one waits: polls of hardware come late. Flows start within a second (`SETTLE_S`)."""
+one waits: polls of hardware come late."""
 TIMERS = Timers(DROP)
 
 
@@ -74,28 +73,32 @@ def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCount
 
 def _short_storms(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
     """Storms that end by themselves: each is detected, and its queues are restored before the next."""
-    storm = pause_storm(lab, target)
     lasts_s = TIMERS.latest_detection_s + SPARE_S
-    frames = int(lasts_s * (storm.fps or 0))
-    storms = [
-        replace(storm, name=lab.builder.named(f"Short Storm {number}"), frames=frames)
-        for number in range(1, SHORT_STORMS + 1)
-    ]
-    loads = [] if lab.clock.exact else [DataLoad("Light Flow", Role.TEST, target, LIGHT_PERCENT, None, FRAME_BYTES)]
-    traffic = lab.builder.build([*storms, *data_flows(lab, loads)])
-    data = traffic.names(Role.TEST)
+    rounds = [_short_storm(lab, target, number, lasts_s) for number in range(1, SHORT_STORMS + 1)]
+    traffic = lab.builder.build([flow for flows in rounds for flow in flows])
     with sending(lab, traffic):
-        if data:
-            lab.generator.start(data)
-        for flow in storms:
-            lab.generator.start([flow.name])
-            lab.clock.sleep(lasts_s + TIMERS.latest_restoration_s + SPARE_S + SETTLE_S)
-        if data:
-            lab.generator.stop(data)
+        for flows in rounds:
+            names = [flow.name for flow in flows]
+            lab.generator.start(names)
+            lab.generator.run_out(names, lasts_s)
+            lab.clock.sleep(TIMERS.latest_restoration_s + SPARE_S)
         lab.clock.sleep(lab.delays.port_s)
         stats = lab.generator.stats(traffic.flows)
         after = watchdog.counters()
     return WatchdogRun(lab.subject, before, after, after, target, {"over": stats}, TIMERS, watchdog.queues)
+
+
+def _short_storm(lab: Lab, target: Target, number: int, lasts_s: float) -> list[FlowPlan]:
+    """The flows of a short storm. Data goes by a number of frames: generators may take whole seconds only."""
+    storm = pause_storm(lab, target)
+    name = f"Short Storm {number}"
+    load = DataLoad(f"Light Flow {number}", Role.TEST, target, LIGHT_PERCENT, None, FRAME_BYTES)
+    data = [] if lab.clock.exact else data_flows(lab, [load])
+    speed_mbps = lab.subject.pair.tx.speed_mbps
+    return [
+        replace(storm, name=lab.builder.named(name), frames=int(lasts_s * (storm.fps or 0))),
+        *(replace(flow, frames=replace(flow, seconds=lasts_s).due(speed_mbps)) for flow in data),
+    ]
 
 
 def _storm(
