@@ -13,7 +13,6 @@ from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..data_loads import DataLoad, data_flows
 from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept
@@ -26,10 +25,9 @@ REPEATED = PlanCase("watchdog-repeated-storms", "WD-10")
 STORMS = 16
 """What a watchdog loses or keeps of a storm, until it has no more room, is told where four bits are full."""
 SHORT_STORMS = STORMS - 3
-"""Those between the second and the last: without data on an exact clock, where it is dear; else with little, of which
-nothing is asked."""
-LIGHT_PERCENT = 1
-"""Of the line, that data: some switches detect no storm at an empty queue."""
+"""Those between the second and the last: with little data, of which nothing is asked."""
+LIGHT_FPS = 100
+"""Frames a second of each priority, that data: some switches detect no storm at an empty queue."""
 SPARE_S = 0.5
 """How much longer than until the latest detection each of them lasts, and than until the latest restoration the next
 one waits: polls of hardware come late."""
@@ -91,13 +89,10 @@ def _short_storms(lab: Lab, target: Target, watchdog: Watchdog, before: DutCount
 def _short_storm(lab: Lab, target: Target, number: int, lasts_s: float) -> list[FlowPlan]:
     """The flows of a short storm. Data goes by a number of frames: generators may take whole seconds only."""
     storm = pause_storm(lab, target)
-    name = f"Short Storm {number}"
-    load = DataLoad(f"Light Flow {number}", Role.TEST, target, LIGHT_PERCENT, None, FRAME_BYTES)
-    data = [] if lab.clock.exact else data_flows(lab, [load])
-    speed_mbps = lab.subject.pair.tx.speed_mbps
     return [
-        replace(storm, name=lab.builder.named(name), frames=int(lasts_s * (storm.fps or 0))),
-        *(replace(flow, frames=replace(flow, seconds=lasts_s).due(speed_mbps)) for flow in data),
+        replace(storm, name=lab.builder.named(f"Short Storm {number}"), frames=int(lasts_s * (storm.fps or 0))),
+        *(FlowPlan(lab.builder.named(f"Light Flow {number} Prio {priority}"), Role.TEST, priority, FRAME_BYTES,
+                   fps=LIGHT_FPS, frames=int(lasts_s * LIGHT_FPS)) for priority in target),
     ]
 
 
