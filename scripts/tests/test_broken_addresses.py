@@ -130,6 +130,7 @@ def test_a_healthy_port_passes_with_the_address_that_it_is_given(
     assert configuration(testbed) == before and addresses(testbed) == []
 
 
+@pytest.mark.slow("the whole way of a broken port: twenty seconds")
 def test_a_switch_that_ignores_pauses_fails_there(testbed: Testbed, tmp_path: Path) -> None:
     before = configuration(testbed)
     ended = measure(testbed, tmp_path, BROKEN_RX, "--pfc-change-config", "--pfc-scenario=PFC-1")

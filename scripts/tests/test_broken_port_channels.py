@@ -106,6 +106,7 @@ def test_a_healthy_port_passes_with_the_address_of_its_port_channel(testbed: Tes
     assert configuration(testbed) == before
 
 
+@pytest.mark.slow("the whole way of a broken port: twenty seconds")
 def test_a_switch_that_ignores_pauses_fails_there(testbed: Testbed, tmp_path: Path) -> None:
     """Its PortChannel has no address: it is given one, which it has no more afterwards."""
     before = configuration(testbed)

@@ -186,11 +186,13 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield bench
 
 
+@pytest.mark.slow("a family of the plan, each case on each switch that is broken in its way")
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.pair[0]}")
 def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)
 
 
+@pytest.mark.slow("each case of a family on a healthy port")
 @pytest.mark.parametrize("plan", HERE, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> None:
     """With exactly the documented checks; the watchdog is stopped afterwards and polls as it was found."""
