@@ -81,9 +81,10 @@ class FramesCopied(NumberedFault):
     options = ("one_in", "on")
     port_options = ("on",)
     defaults = {"one_in": COPY_ONE_IN}
+    words = ("on",)
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
-        super().__init__(scope, **{key: value for key, value in options.items() if key != "on"})
+        super().__init__(scope, **options)
         self._on = options.get("on")
 
     def copies_leave_by(self, port: str, queue: int, ports: Mapping[str, int]) -> Mapping[str, int]:

@@ -180,9 +180,10 @@ class OctetsMiscounted(_Share):
     name = "octets-miscounted"
     options = ("percent", "only")
     defaults = {"percent": 50}
+    words = ("only",)
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
-        super().__init__(scope, **{key: value for key, value in options.items() if key != "only"})
+        super().__init__(scope, **options)
         only = choice(options, "only", *_OCTETS)
         self.shares = (_OCTETS[only],) if only else tuple(_OCTETS.values())
 
@@ -243,9 +244,10 @@ class CountedShort(NumberedFault):
     name = "counted-short"
     options = ("one_in", "of")
     defaults = {"one_in": 200}
+    words = ("of",)
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
-        super().__init__(scope, **{key: value for key, value in options.items() if key != "of"})
+        super().__init__(scope, **options)
         of = options.get("of", "pfc-received")
         if of not in _COUNTED_OF:
             raise ValueError(f"'{of}' is no value for of: expected {' or '.join(_COUNTED_OF)}")

@@ -7,11 +7,12 @@ from virtual_testbed.dataplane.model.hooks import Fault, Scope
 
 
 class NumberedFault(Fault):
-    """A fault whose options are whole numbers.
+    """A fault whose options are whole numbers, but for those that are words.
 
     Attributes:
-        defaults: the value of each option when it is not given.
+        defaults: the value of each number when it is not given.
         least: the smallest value.
+        words: the options that are no numbers.
 
     Raises:
         ValueError: an option is no such number.
@@ -19,10 +20,13 @@ class NumberedFault(Fault):
 
     defaults: Mapping[str, int] = {}
     least = 1
+    words: tuple[str, ...] = ()
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
         for key, value in options.items():
+            if key in self.words:
+                continue
             if not (value.isascii() and value.isdigit()) or int(value) < self.least:
                 raise ValueError(f"'{value}' is no value for {key}: expected a whole number from {self.least} on")
 

@@ -64,9 +64,10 @@ class HeldFramesAged(NumberedFault):
     name = "held-frames-aged"
     options = ("ms", "always")
     defaults = {"ms": 100}
+    words = ("always",)
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
-        super().__init__(scope, **{key: value for key, value in options.items() if key != "always"})
+        super().__init__(scope, **options)
         self._always = choice(options, "always", "yes", "no") == "yes"
 
     def aging_ps(self, queue: int, is_off: bool, time_ps: int) -> int:

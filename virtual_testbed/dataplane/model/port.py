@@ -47,10 +47,6 @@ class DataObserver(Protocol):
     """Observes the data frames that a port sends to a generator."""
 
     @property
-    def is_open(self) -> bool:
-        """False once it need not be told any more."""
-
-    @property
     def room(self) -> int:
         """How many more frames it can take."""
 
@@ -523,11 +519,9 @@ class SwitchPort:
         return 0 if self.observer is None else self.observer.room
 
     def tell(self, path: Path, number: int, arrival_ps: int) -> None:
-        """Tell the observer of the n-th frame of a path (0: the first), as long as it wants to be told."""
+        """Tell the observer, if there is one, of the n-th frame of a path (0: the first)."""
         if self.observer is not None:
             self.observer.data_sent(path, number, arrival_ps)
-            if not self.observer.is_open:
-                self.observer = None
 
     def _finish(self, now_ps: int) -> None:
         """The last bit of the frame on the line has left."""

@@ -24,7 +24,6 @@ from .explained import data_ends
 RECEIVED = "received"
 STORM_ARRIVED = "storm-arrived"
 PAUSES = "SAI_PORT_STAT_PAUSE_RX_PKTS"
-OCTETS = IN_OCTETS
 ERRORS = "SAI_PORT_STAT_IF_IN_ERRORS"
 FRAMES = (
     "SAI_PORT_STAT_ETHER_IN_PKTS_64_OCTETS", "SAI_PORT_STAT_IF_IN_UCAST_PKTS", "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS",
@@ -38,7 +37,7 @@ LONGEST_BYTES = 1518
 
 def received(text: str) -> dict[str, int]:
     """The receive counters of a port that show pauses: what `port_hash_command` printed."""
-    return port_hash(text, (PAUSES, OCTETS, ERRORS, *FRAMES))
+    return port_hash(text, (PAUSES, IN_OCTETS, ERRORS, *FRAMES))
 
 
 @dataclass(frozen=True)
@@ -118,8 +117,8 @@ class Arrival:
         if self._needed > self.own:
             found |= {name: self.received[name] - bad - self._data for name in FRAMES if name in self.received}
         smallest = min((flow.plan.frame_bytes for flow in self.totals if flow.plan.pause is not None), default=64)
-        if self._needed * smallest > self.own * LONGEST_BYTES and not self._data and OCTETS in self.received:
-            found[OCTETS] = self.received[OCTETS] // smallest - bad
+        if self._needed * smallest > self.own * LONGEST_BYTES and not self._data and IN_OCTETS in self.received:
+            found[IN_OCTETS] = self.received[IN_OCTETS] // smallest - bad
         return found
 
     def _is_of_pauses(self, counter: Counter) -> bool:

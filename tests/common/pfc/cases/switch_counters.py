@@ -275,7 +275,7 @@ def queues_used(text: str, port: str) -> dict[int, int]:
     started (or somebody's clear); those that are not counted are absent."""
     try:
         return dict(group_counts(text, QUEUES).get(port, {}))
-    except QualificationError:  # no row of any port: no document asks for these
+    except QualificationError:  # it has no row of any port: the switch counts none
         return {}
 
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.accounting.arrival import (
-    ERRORS, FRAMES, OCTETS, PAUSES, Arrival, pauses_somebody, received,
+    ERRORS, FRAMES, PAUSES, Arrival, pauses_somebody, received,
 )
 from tests.common.pfc.accounting.books import PFC_RX, PFC_TX, Books, Counter
 from tests.common.pfc.cases.frames import (
     OTHER_ETHER_TYPE, RESERVED_BITS, UNKNOWN_OPERATION_CODE,
 )
-from tests.common.pfc.cases.switch_counters import port_hash_command
+from tests.common.pfc.cases.switch_counters import IN_OCTETS, port_hash_command
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role, global_pause_frame, pfc_frame
@@ -41,7 +41,7 @@ def status_of(
 
 
 @pytest.mark.parametrize("counted", [
-    {PAUSES: SENT}, {SMALLEST: SENT}, {UNICAST: SENT}, {OCTETS: 64 * SENT}, {PAUSES: 0, SMALLEST: SENT + 5},
+    {PAUSES: SENT}, {SMALLEST: SENT}, {UNICAST: SENT}, {IN_OCTETS: 64 * SENT}, {PAUSES: 0, SMALLEST: SENT + 5},
 ])
 def test_any_counter_that_moved_so_far_shows_them(counted: dict[str, int]) -> None:
     """Switches differ in where they count a frame that they do nothing about."""
@@ -49,8 +49,8 @@ def test_any_counter_that_moved_so_far_shows_them(counted: dict[str, int]) -> No
 
 
 @pytest.mark.parametrize("counted", [
-    {}, {PAUSES: 0, SMALLEST: 0, OCTETS: 0}, {PAUSES: SENT - 1}, {SMALLEST: 20}, {OCTETS: 64 * SENT - 1},
-    {SMALLEST: SENT, ERRORS: SENT}, {OCTETS: 64 * SENT, ERRORS: SENT}, {SMALLEST: -1},
+    {}, {PAUSES: 0, SMALLEST: 0, IN_OCTETS: 0}, {PAUSES: SENT - 1}, {SMALLEST: 20}, {IN_OCTETS: 64 * SENT - 1},
+    {SMALLEST: SENT, ERRORS: SENT}, {IN_OCTETS: 64 * SENT, ERRORS: SENT}, {SMALLEST: -1},
 ])
 def test_without_one_it_is_no_measurement(counted: dict[str, int]) -> None:
     """Also where frames came that were bad ones."""
@@ -101,7 +101,7 @@ def test_frames_that_pause_nobody_are_not_shown_by_other_frames_of_the_case() ->
 def test_data_that_came_in_too_shows_nothing() -> None:
     """It is in the counters of frames of any kind; in those of pauses it is not."""
     data = FlowStats(FlowPlan("data", Role.TEST, 1, 1024, enters=RX, leaves=TX), False, SENT, SENT)
-    for counted, status in ({UNICAST: SENT}, Status.ERROR), ({OCTETS: 1024 * SENT}, Status.ERROR), (
+    for counted, status in ({UNICAST: SENT}, Status.ERROR), ({IN_OCTETS: 1024 * SENT}, Status.ERROR), (
             {UNICAST: 2 * SENT}, Status.PASS), ({PAUSES: SENT}, Status.PASS):
         check = Arrival(SUBJECT, [storm(global_pause_frame(9)), data], counted, {}, 0).check(LOSSLESS)
         assert check is not None and check.status is status, counted
@@ -112,7 +112,7 @@ def test_few_frames_are_not_told_from_those_of_protocols() -> None:
     frame = global_pause_frame(65535)
     assert status_of(frame, {SMALLEST: SENT}, own=SENT) is Status.ERROR, "all may be theirs"
     assert status_of(frame, {PAUSES: SENT}, own=SENT) is Status.PASS, "none of these is a pause"
-    assert status_of(frame, {OCTETS: 64 * SENT}, own=SENT // 20) is Status.ERROR, "long ones"
+    assert status_of(frame, {IN_OCTETS: 64 * SENT}, own=SENT // 20) is Status.ERROR, "long ones"
     assert status_of(frame, {PAUSES: SENT * 99 // 100}, tolerances=HARDWARE) is Status.PASS, "99 %"
 
 
@@ -145,7 +145,7 @@ def test_what_the_switch_prints_is_read() -> None:
     """As `sonic-db-cli` prints a hash; what is not counted is absent."""
     text = "{'SAI_PORT_STAT_IF_IN_OCTETS': '640', 'SAI_PORT_STAT_PAUSE_RX_PKTS': '10', 'SAI_PORT_STAT_IF_IN_UCAST_PKTS'"
     text += ": 'N/A', 'SAI_PORT_STAT_PFC_3_RX_PKTS': '9'}"
-    assert received(text) == {OCTETS: 640, PAUSES: 10} and received("") == {}, received(text)
+    assert received(text) == {IN_OCTETS: 640, PAUSES: 10} and received("") == {}, received(text)
     command = port_hash_command("Ethernet0")
     assert command == (
         'sonic-db-cli COUNTERS_DB HGETALL "COUNTERS:$(sonic-db-cli COUNTERS_DB HGET COUNTERS_PORT_NAME_MAP Ethernet0)"'
@@ -154,7 +154,7 @@ def test_what_the_switch_prints_is_read() -> None:
 
 def test_readings_of_two_ports_are_not_compared() -> None:
     """In a sweep the reading before may be of another port."""
-    before = Books({}, 0.0, {"Ethernet0": {OCTETS: 5}})
-    after = Books({}, 1.0, {"Ethernet0": {OCTETS: 9, PAUSES: 1}, "Ethernet4": {OCTETS: 9}})
-    assert after.received_since(before, "Ethernet0") == {OCTETS: 4}, "the same port"
+    before = Books({}, 0.0, {"Ethernet0": {IN_OCTETS: 5}})
+    after = Books({}, 1.0, {"Ethernet0": {IN_OCTETS: 9, PAUSES: 1}, "Ethernet4": {IN_OCTETS: 9}})
+    assert after.received_since(before, "Ethernet0") == {IN_OCTETS: 4}, "the same port"
     assert after.received_since(before, "Ethernet4") == {}, "another port"
