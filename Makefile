@@ -70,10 +70,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 COMPILE := $(BIN)/python -c 'from virtual_testbed.dataplane.compiled import compile_all; compile_all()'
 PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(VENV)/config' \
-    $(BIN)/python -m pytest -q -n 2 --dist loadscope -rs
+    $(BIN)/python -m pytest -q -n 3 --dist loadscope -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-all differential real-sonic generator-check ixnetwork-check campaign lint bench compiled closure reports-wheel docs docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-all differential real-sonic generator-check ixnetwork-check campaign lint flake8 mypy ansible-lint bench compiled closure reports-wheel docs docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -116,7 +116,7 @@ $(IXNETWORK)/.installed: setup.cfg constraints.txt
 	@$(IXNETWORK)/bin/python -c 'from virtual_testbed.dataplane.compiled import compile_all; compile_all()'
 	@touch $@
 
-qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=, SOAK=10m (a storm of that time), QUICK=1 (two minutes), V=1 (all that pytest prints); on hardware also DEPLOY=1, CHANGE_CONFIG=1, SAME_GENERATOR=1
+qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=, SOAK=10m (a storm of that time), QUICK=1 (three minutes), V=1 (all that pytest prints); on hardware also DEPLOY=1, CHANGE_CONFIG=1, SAME_GENERATOR=1
 	@$(BIN)/python scripts/qualify.py --testbed '$(TESTBED)' $(if $(PORT),--port '$(PORT)') \
 	    $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)') $(if $(FAULT),--fault '$(FAULT)') $(if $(DEPLOY),--deploy) \
 	    $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(SET),--set '$(SET)') --ip-version '$(IP)' \
@@ -180,9 +180,16 @@ real-sonic: $(VENV)/.test-installed  ## compare the virtual switch with SONiC's 
 ixnetwork-check: $(IXNETWORK)/.installed  ## qualify through snappi_ixnetwork and IxNetwork's REST API, with what chassis do: HABITS=, SCENARIO= (`all`: the whole plan, hours), TESTBED=
 	@$(IXNETWORK)/bin/python scripts/ixnetwork_check.py $(if $(HABITS),--habits '$(HABITS)') --testbed '$(TESTBED)' $(if $(SCENARIO),--scenario '$(SCENARIO)')
 
-lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint
+lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint, side by side
+	@$(MAKE) --no-print-directory -j 3 -O flake8 mypy ansible-lint
+
+flake8:
 	$(BIN)/flake8
+
+mypy:
 	$(BIN)/mypy
+
+ansible-lint:
 	cd ansible && PATH="$(CURDIR)/$(BIN):$$PATH" ANSIBLE_LINT_NODEPS=1 ../$(BIN)/ansible-lint --offline -q
 
 bench: $(VENV)/.bench-installed  ## print the benchmarks and write them to results/bench.json

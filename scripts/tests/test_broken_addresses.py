@@ -100,7 +100,7 @@ def measure(testbed: Testbed, folder: Path, port: str, *options: str) -> Session
         [sys.executable, "-m", "pytest", "-c", "pytest.ini", SUITE, "--testbed", "vtb-t0",
          "--testbed_file", testbed["testbed_file"], "--inventory", testbed["inventory"], "--host-pattern", "all",
          "--pfc-port", port, "--pfc-tx-port", HEALTHY_TX, "--pfc-results", str(folder), "--pfc-run-id", port,
-         "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *options],
+         "-p", "no:cacheprovider", *options],
         cwd=ROOT / "tests", env=testbed["environment"], capture_output=True, text=True, check=False, timeout=HANG_S)
     written = folder / "records.jsonl"
     lines = written.read_text(encoding="utf-8").splitlines() if written.exists() else []
@@ -139,6 +139,7 @@ def test_a_switch_that_ignores_pauses_fails_there(testbed: Testbed, tmp_path: Pa
     assert configuration(testbed) == before and addresses(testbed) == []
 
 
+@pytest.mark.slow("the whole way of a killed run, as test_restore.py has it on other ports: twenty seconds")
 def test_what_a_killed_run_gave_is_no_address_of_the_port_s_and_is_taken_away(
     testbed: Testbed, tmp_path: Path
 ) -> None:

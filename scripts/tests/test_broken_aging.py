@@ -114,6 +114,7 @@ def test_a_switch_that_ages_although_it_was_told_not_to_fails(testbed: Testbed) 
     assert is_on(testbed)
 
 
+@SLOW
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_a_switch_that_cannot_be_told_is_not_judged_by_what_it_held(stubborn: Testbed, vendor: str) -> None:
     become(stubborn, vendor)

@@ -45,6 +45,7 @@ def test_a_healthy_port_passes(testbed: Testbed, tmp_path: Path) -> None:
     assert configuration(testbed) == before
 
 
+@pytest.mark.slow("the whole way of a broken port: twenty seconds")
 def test_one_that_ignores_pauses_fails(testbed: Testbed, tmp_path: Path) -> None:
     ended = measure(testbed, tmp_path, BROKEN_RX, "--pfc-scenario=PFC-1")
     failed = {check["name"] for record in ended.records for check in record["checks"] if check["status"] == "FAIL"}

@@ -119,6 +119,7 @@ def test_a_switch_that_ignores_pauses_fails_there(testbed: Testbed, tmp_path: Pa
     assert configuration(testbed) == before and addresses(testbed) == []
 
 
+@pytest.mark.slow("the whole way of a killed run, as test_restore.py has it on other ports: twenty seconds")
 def test_what_a_killed_run_gave_a_port_channel_is_taken_away(testbed: Testbed) -> None:
     before = configuration(testbed)
     kill_a_run(testbed, BROKEN_RX)

@@ -191,7 +191,7 @@ def run_suite(testbed: Testbed, port: str, *options: str) -> tuple[int, str, lis
         [sys.executable, "-m", "pytest", "-c", "pytest.ini", *options, "--testbed", "vtb-t0",
          "--testbed_file", testbed["testbed_file"], "--inventory", testbed["inventory"],
          "--host-pattern", "all", "--pfc-port", port, "--pfc-tx-port", HEALTHY_TX, "--pfc-results", str(results),
-         "--pfc-run-id", port, "-p", "no:cacheprovider", "-p", "no:hypothesispytest"],
+         "--pfc-run-id", port, "-p", "no:cacheprovider"],
         cwd=ROOT / "tests", env=testbed["environment"], capture_output=True, text=True, check=False, timeout=HANG_S)
     lines = (results / "records.jsonl").read_text().splitlines()
     return ended.returncode, ended.stdout, [json.loads(line) for line in lines]
@@ -227,8 +227,7 @@ def test_a_selection_that_is_none_is_refused(testbed: Testbed, option: str, sent
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-c", "pytest.ini", SUITE, "--testbed", "vtb-t0",
          "--testbed_file", testbed["testbed_file"], "--inventory", testbed["inventory"], "--host-pattern", "all",
-         "--pfc-results", str(testbed["folder"] / "none"), option, "-p", "no:cacheprovider",
-         "-p", "no:hypothesispytest"],
+         "--pfc-results", str(testbed["folder"] / "none"), option, "-p", "no:cacheprovider"],
         cwd=ROOT / "tests", env=testbed["environment"], capture_output=True, text=True, check=False, timeout=HANG_S)
     assert ended.returncode == 4, ended.stdout
     errors = [line for line in (ended.stdout + ended.stderr).splitlines() if line.startswith("ERROR")]

@@ -158,7 +158,7 @@ def break_after(files: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """pytest started in a folder of the checkout, with its own options alone."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "--assert", "plain", "-p", "no:cacheprovider",
                "-p", "no:virtual_testbed.pytest_plugin"]
     return subprocess.run([*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True,

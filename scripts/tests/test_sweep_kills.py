@@ -32,7 +32,7 @@ TRIES = 4
 LOOKS = 40
 LOOK_S = 0.5  # for what was killed to be there again
 CACHE = "cache"
-OPTIONS = ("-p", "no:hypothesispytest", "--log-cli-level=INFO")
+OPTIONS = ("--log-cli-level=INFO",)
 
 Verdict = tuple[str, str, str, str, tuple[tuple[str, str, str], ...]]
 
