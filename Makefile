@@ -53,7 +53,7 @@ TAKES_differential := CASES SEED COMPILED
 TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
 TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
-TAKES_upstream := SONIC_MGMT TESTS FAULT TESTBED TESTBED_FILE
+TAKES_upstream := SONIC_MGMT TESTS OPTIONS FAULT TESTBED TESTBED_FILE
 TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
@@ -150,8 +150,8 @@ series-check: $(VENV)/.test-installed  ## run sonic-mgmt's checks and the unit t
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make series-check SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
 	    $(BIN)/python -m scripts.series.check '$(SONIC_MGMT)' $(if $(SERIES),--series '$(SERIES)')
 
-upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, FAULT=, TESTBED=
-	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULT),--fault '$(FAULT)') \
+upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, OPTIONS=<more of pytest>, FAULT=, TESTBED=
+	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(OPTIONS),--options='$(OPTIONS)') $(if $(FAULT),--fault '$(FAULT)') \
 	    --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
 upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on

@@ -81,6 +81,8 @@ def test_tests_faults_and_testbeds_that_are_none_are_refused(checkout: Path) -> 
     assert refused(str(checkout), "--fault", "nix").startswith("fault 'nix' is unknown")
     assert "has no port Ethernet3" in refused(str(checkout), "--fault", "pause-ignored@Ethernet3")
     assert refused(str(checkout), "--testbed", "nix").startswith("testbed 'nix' is not in ")
+    assert refused(str(checkout), "--options=-k 'a") == (
+        "--options: -k 'a: not words as a shell has them (No closing quotation)")
     assert refused(str(checkout), "--nix") == "unrecognized arguments: --nix"
 
 
@@ -157,14 +159,15 @@ def test_the_tests_of_a_checkout(checkout: Path) -> None:
 
 
 def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, lab: Endpoints) -> None:
-    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", ("a", "b"), tmp_path)
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", ("a", "b"), tmp_path, ("--pfc-same-generator",))
     own = {"PATH": "/bin", "PYTHONPATH": "x", "ANSIBLE_CONFIG": "y", "PFC_COMMAND": "z", "ANSIBLE_HOME": "/a"}
     found = their_environment(run, lab, own)
     assert found["PYTHONPATH"] == f"..{os.pathsep}{ROOT / 'virtual_testbed/sonic_mgmt'}"
     assert found["ANSIBLE_CONFIG"] == "../ansible" and found["ANSIBLE_HOME"] == "/a" and "PFC_COMMAND" not in found
     assert found["UPSTREAM_TESTS"] == "a,b" and found["VIRTUAL_TESTBED_CLOCK"] == "http://127.0.0.1:1/clock"
     words = their_command(run, lab, "vtb")
-    assert "plain_otg" in words and words[-2:] == ["snappi_tests/pfc", "snappi_tests/pfcwd"]
+    assert "plain_otg" in words
+    assert words[-3:] == ["--pfc-same-generator", "snappi_tests/pfc", "snappi_tests/pfcwd"]
 
 
 def session_of(*rows: OutcomeRow, planned: int = 0, ended: int | None = 0) -> UpstreamSession:
@@ -230,7 +233,7 @@ def test_nothing_to_run_is_an_error(checkout: Path, tmp_path: Path, monkeypatch:
 
 def test_examples_are_understood() -> None:
     lines = [re.split(r"\s{3,}", line.strip())[0] for line in EXAMPLES.splitlines() if line.startswith("  python")]
-    assert len(lines) == 3
+    assert len(lines) == 4
     for line in lines:
         assert parser().parse_args(shlex.split(line)[3:]).checkout == "~/sonic-mgmt"
 

@@ -52,7 +52,7 @@ def upstream(options: argparse.Namespace) -> int:
         copy = Path(scratch) / "sonic-mgmt"
         step(f"a copy of {wanted.tree.folder}, {wanted.tree.commit()}")
         copy_tree(wanted.tree, copy)
-        run = TheirRun(copy, python, wanted.names, folder)
+        run = TheirRun(copy, python, wanted.names, folder, wanted.options)
         session = measure(options, run)
     is_same = state_of(wanted.tree) == before
     return conclude(options, wanted, session, folder, is_same, time.monotonic() - began)

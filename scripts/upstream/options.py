@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ examples:
   python -m scripts.upstream ~/sonic-mgmt                                   every PFC test that restarts nothing
   python -m scripts.upstream ~/sonic-mgmt --tests test_global_pause,pfcwd   some of them
   python -m scripts.upstream ~/sonic-mgmt --tests 'test_pfc_pause_single_lossless_prio[' --fault pause-ignored
+  python -m scripts.upstream ~/sonic-mgmt --tests qualification/ --options snappi_tests/pfc/qualification
 """
 REPORT = "upstream.json"
 
@@ -31,11 +33,13 @@ class UpstreamRequest:
         tree: the checkout.
         python: Python 3.12.
         names: parts of the names of tests; none: all that restart nothing.
+        options: further options of pytest.
     """
 
     tree: Checkout
     python: Path
     names: tuple[str, ...]
+    options: tuple[str, ...]
 
 
 def parser(description: str = "") -> CommandParser:
@@ -49,6 +53,9 @@ def parser(description: str = "") -> CommandParser:
                            " that restart the switch or its services)")
     line.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
                       help="break the virtual switch, for instance pause-ignored; may be repeated")
+    line.add_argument("--options", default="", metavar="WORDS",
+                      help="further words for pytest; where the checkout has this suite in it (make overlay), its"
+                           " folder, which makes its options known, and these")
     line.add_argument("--testbed", default="vtb-t0", metavar="NAME", help="a virtual testbed (default: %(default)s)")
     line.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                       help="testbed file (default: ansible/testbed.yaml)")
@@ -72,6 +79,7 @@ def check(options: argparse.Namespace) -> UpstreamRequest:
     tree = find_tree(options.checkout)
     names = tuple(name for name in (text.strip() for text in options.tests.split(",")) if name)
     check_names(names, tree)
+    more = _words(options.options)
     testbed_file = Path(options.testbed_file).resolve()
     entry = read_entry(options.testbed, testbed_file)
     if not entry.get("virtual"):
@@ -79,7 +87,14 @@ def check(options: argparse.Namespace) -> UpstreamRequest:
     check_faults(options.fault, {options.testbed: entry})
     check_virtual(options.testbed, testbed_file, options.fault)
     check_machine(options.results.resolve(), ROOT)
-    return UpstreamRequest(tree, find_python(options.python), names)
+    return UpstreamRequest(tree, find_python(options.python), names, more)
+
+
+def _words(options: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(options))
+    except ValueError as error:
+        raise Refusal(f"--options: {options}: not words as a shell has them ({error})") from None
 
 
 def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespace:

@@ -37,12 +37,14 @@ class TheirRun:
         python: of an environment with what they need.
         names: parts of the names of the tests that are run; none: all that restart nothing.
         folder: for what it leaves.
+        options: further options of pytest.
     """
 
     copy: Path
     python: Path
     names: tuple[str, ...]
     folder: Path
+    options: tuple[str, ...] = ()
 
 
 def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
@@ -52,7 +54,8 @@ def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
             "--inventory", f"../ansible/{group}", "--host-pattern", "all",
             "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", TOPOLOGY,
             "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity", "--disable_loganalyzer",
-            "--disable_memory_utilization", *(suite.removeprefix("tests/") for suite in SUITES)]
+            "--disable_memory_utilization", *run.options,
+            *(suite.removeprefix("tests/") for suite in SUITES)]
 
 
 def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> dict[str, str]:
