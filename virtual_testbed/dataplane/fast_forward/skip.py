@@ -271,7 +271,8 @@ class Skip(Watcher):
         it_ends = last_ps > state.end_ps
         end_ps = min(last_ps, state.end_ps)
         begin_ps = end_ps - (state.long_window_ps if it_ends else state.window_ps)
-        if end_ps - state.long_window_ps >= state.valid_ps and begin_ps - now_ps >= state.window_ps:
+        if (end_ps - state.long_window_ps >= state.valid_ps and begin_ps - now_ps >= state.window_ps
+                and state.is_settled(now_ps)):
             if self._is_tapped:
                 self._ledger.count("a capture is open")
                 return
@@ -286,7 +287,7 @@ class Skip(Watcher):
     def _recompute(self, steady_state: SteadyState, begin_ps: int, now_ps: int, whole: bool) -> None:
         """Step a window up to now; `whole`: all of that instant, not only what a poll at it sees."""
         peaks = steady_state.peaks()
-        steady_state.place(begin_ps)
+        steady_state.place(begin_ps, self.loop.now_ps)
         self.loop.move_to(begin_ps - 1)
         self.schedule()
         self.recurrence.reset()
