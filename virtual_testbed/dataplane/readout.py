@@ -54,7 +54,7 @@ def _latency_ps(flow: FlowState | PauseFlowState, received: int) -> int | None:
     """The sum of the latencies of all frames since the counts were cleared; None: not measured, or not each frame that
     was sent has been received.
     """
-    if isinstance(flow, PauseFlowState) or flow.latency_cleared_ps is None:
+    if isinstance(flow, PauseFlowState) or flow.latency_cleared_ps is None or not flow.is_measured:
         return None
     sum_ps = _sum_of_latencies_ps(flow, received)
     return None if sum_ps is None else sum_ps - flow.latency_cleared_ps
@@ -64,7 +64,7 @@ def _sum_of_latencies_ps(flow: FlowState, received: int) -> int | None:
     """The same of all frames ever sent: until a frame's first bit reaches the generator, from its first bit or its last
     one on.
     """
-    if flow.spec.latency is None or received != flow.sent or not is_complete(flow):
+    if received != flow.sent or not is_complete(flow):
         return None
     begun_ps = sum(path.arrived_ps - path.tx * path.tx_time_ps for path in flow.paths if path.onward is None)
     sent_ps = flow.sent_ps
@@ -78,6 +78,7 @@ def clear_flow(flow: FlowState | PauseFlowState, ports: Mapping[str, GeneratorSi
     (flow.sent_cleared, flow.received_cleared, flow.bytes_sent_cleared,
      flow.bytes_received_cleared) = _counts(flow, ports, now_ps)
     if isinstance(flow, FlowState):
+        flow.measure()
         flow.latency_cleared_ps = _sum_of_latencies_ps(flow, flow.received_cleared)
 
 

@@ -12,7 +12,7 @@ from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.line_backlog import Lines, most_waiting
 from virtual_testbed.dataplane.fast_forward.steady_latency import Feed, SteadyLatency, way
 from virtual_testbed.dataplane.model.counters import STOPPED
-from virtual_testbed.dataplane.model.flow import FlowState, Lane, is_complete
+from virtual_testbed.dataplane.model.flow import FlowState, Lane, has_latency
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.line import Line
 from virtual_testbed.dataplane.model.port import Path, SwitchPort, paths_through
@@ -20,6 +20,10 @@ from virtual_testbed.dataplane.model.port import Path, SwitchPort, paths_through
 
 class NotSteady(Exception):
     """Regeneration is not possible now; `str()` is the reason."""
+
+
+class LatencyUnknown(NotSteady):
+    """It would be possible if no latency were measured."""
 
 
 class Stay(NamedTuple):
@@ -61,7 +65,7 @@ class SteadyProof:
         longest_gap_ps: longest time between frames that keep a pause.
         tallies: of the paths that have frames in the switch now, or get some while the steady state lasts.
         fillers: by shut queue the path that fills it.
-        is_measured: frames are under way whose latency is; `latencies` of those that come.
+        measured: flows with frames under way whose latency is measured; `latencies` of those that send.
 
     Raises:
         NotSteady: it does not.
@@ -99,8 +103,8 @@ class SteadyProof:
         for path, frames in self._in_transit:
             deliver(self.tallies, path, frames)
         self._certify()
-        self.is_measured = any(path in self.tallies for side in sides for flow in side.flows if _is_measured(flow)
-                               for path in flow.paths)
+        self.measured = [flow for side in sides for flow in side.flows
+                         if has_latency(flow) and any(path in self.tallies for path in flow.paths)]
         self.latencies = list(self._latencies())
 
     # ---- flows
@@ -282,11 +286,11 @@ class SteadyProof:
 
     def _latencies(self) -> Iterator[SteadyLatency]:
         """Of the flows whose latency is measured."""
-        for flow in (steady_flow.flow for steady_flow in self.steady_flows if _is_measured(steady_flow.flow)):
+        for flow in (steady_flow.flow for steady_flow in self.steady_flows if has_latency(steady_flow.flow)):
             lanes = [lane for lane in flow.kinds if self._reaches_its_end(lane)]
             paths = dict.fromkeys(path for lane in lanes for path in way(lane)[0])
             if any(self._feed(path).waits(path.out.line) for path in paths if path.out is not None):
-                raise NotSteady("frames whose latency is measured wait for others")
+                raise LatencyUnknown("frames whose latency is measured wait for others")
             if lanes:
                 yield SteadyLatency(flow, lanes, list(paths))
 
@@ -294,7 +298,7 @@ class SteadyProof:
         """Whether frames come to a generator port; where others are dropped, the latency of their flow is not known."""
         end = way(lane)[1]
         if end is not None and self.tallies[end].fills:
-            raise NotSteady("frames whose latency is measured fill a shut queue")
+            raise LatencyUnknown("frames whose latency is measured fill a shut queue")
         return lane.path is not None and end is None
 
     def _feed(self, path: Path) -> Feed:
@@ -329,11 +333,6 @@ class SteadyProof:
             else:
                 bad_ps = middle_ps
         self.end_ps = good_ps
-
-
-def _is_measured(flow: FlowState) -> bool:
-    """Whether the latency of a flow is measured, and known so far."""
-    return flow.spec.latency is not None and is_complete(flow)
 
 
 def _way_on(start: Path | None) -> Iterable[Path]:

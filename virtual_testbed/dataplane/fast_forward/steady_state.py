@@ -37,7 +37,7 @@ class SteadyState:
         self.valid_ps = now_ps + proof.settle_ps + 1
         self.end_ps = proof.end_ps
         self.uses = proof.uses
-        self._is_measured = proof.is_measured
+        self._measured = proof.measured
         self._latencies = proof.latencies
         self._fillers = proof.fillers
         self._ledger = proof.ledger
@@ -69,12 +69,14 @@ class SteadyState:
 
     def is_settled(self, now_ps: int) -> bool:
         """Whether the latencies of all frames from now on are known, and of those under way."""
-        return not self._is_measured or (
-            now_ps >= self.valid_ps and len(self._invariants_ps(now_ps)) == len(self._latencies))
+        return not any(flow.is_measured for flow in self._measured) or (
+            now_ps >= self.valid_ps and all(latency.invariant_ps(now_ps) is not None
+                                            for latency in self._latencies if latency.flow.is_measured))
 
     def _invariants_ps(self, now_ps: int) -> list[tuple[SteadyLatency, int]]:
         """Latencies, each with what stays the same from instant to instant."""
-        found = [(latency, latency.invariant_ps(now_ps)) for latency in self._latencies]
+        found = [(latency, latency.invariant_ps(now_ps)) for latency in self._latencies
+                 if latency.flow.is_measured]
         return [(latency, invariant_ps) for latency, invariant_ps in found if invariant_ps is not None]
 
     def _refill(self, port: SwitchPort, queue: EgressQueue[Path], runs: list[tuple[Path, int]],

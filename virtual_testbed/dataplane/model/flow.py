@@ -113,6 +113,7 @@ class FlowState:
         has_begun: its delay since START is over; `begin_ps` when it is, or was.
         is_told: it was told to start, and not to stop since.
         frozen: what remains of the schedule while the flow is held.
+        is_measured: its latency is.
         sent: frames put on the line (the last one may still be on it); `sent_ps` the sum of the instants at which they
             were.
     """
@@ -139,6 +140,7 @@ class FlowState:
         self.bytes_sent_cleared = 0
         self.bytes_received_cleared = 0
         self.latency_cleared_ps: int | None = 0
+        self.is_measured = spec.latency is not None
         self.segment: Segment | None = None
         self.later: deque[Segment] = deque()
         self.frozen: Segment | None = None
@@ -328,6 +330,14 @@ class FlowState:
         moved_ps, residue = divmod(place * (self.step * self.parts + self.rest), self.parts)
         return Segment(burst_ps + moved_ps, residue, place, burst_ps, left)
 
+    def measure(self) -> None:
+        """Its latency is measured from now on, if that is wanted."""
+        self.is_measured = self.spec.latency is not None
+
+    def give_up_latency(self) -> None:
+        """Its latency is not measured any more, until it is counted from 0 again."""
+        self.is_measured = False
+
     def take(self, now_ps: int) -> Lane:
         """The next frame goes on the line."""
         lane = self.lanes[self.position]
@@ -412,3 +422,8 @@ def is_complete(flow: FlowState) -> bool:
     """Whether no frame of a flow has been lost, dropped or copied so far."""
     return not flow.lost and not any(
         path.lost or path.tx_side_drops or path.rx_side_drops or path.copies for path in flow.paths)
+
+
+def has_latency(flow: FlowState) -> bool:
+    """Whether the latency of a flow is measured, and known so far."""
+    return flow.is_measured and is_complete(flow)

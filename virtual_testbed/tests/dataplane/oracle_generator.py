@@ -88,7 +88,7 @@ class Run:
     def clear(self) -> None:
         """Count from 0 again."""
         self.tx = self.tx_bytes = self.rx = self.rx_bytes = self.latency = 0
-        self.is_known = self.is_known and not self.under_way
+        self.is_known = not self.under_way
 
     def resume(self) -> None:
         """Go on when nothing holds the flow any more: the frame it held back is due now."""
