@@ -100,8 +100,8 @@ STEPS = (
          ("FLAP", "PAIRS", "SOAK")),
     Step("sessions", "Add what a session may be told: which cases, a summary, run.json, going on after an end",
          "each is a folder that nothing imports; without them a session has its records",
-         _logic("selection", "summary", "delivery", "resume")
-         + _seam("files/selection", "files/summary", "files/delivery", "files/resume")),
+         _logic("selection", "summary", "delivery", "resume", "latency")
+         + _seam("files/selection", "files/summary", "files/delivery", "files/resume", "files/latency")),
     Step("reservations",
          "Add reservations of switches, put back after a kill; what a testbed's entry says; checks of cables",
          "folders that nothing imports; needed where the lab reserves no testbeds",

@@ -32,8 +32,7 @@ where one could be: each stop carries the state of all ports out of the tables a
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
 MOST_FOR_LATENCY = 400_000
-"""After so much work since the last change the latency of flows is given up, where it is what keeps time from being
-skipped."""
+"""So much work may be done where the latency of flows is what keeps time from being skipped; then it is given up."""
 LONGEST_WAIT_PS = 10_000_000_000
 """Where a steady state can be used only after longer than this, cycles are looked for too: one may be seen sooner."""
 
@@ -101,6 +100,7 @@ class Skip(Watcher):
         self._begin_ps = 0
         self._begin_regenerations = 0
         self._useless = 0
+        self._first_for_latency: int | None = None
 
     def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], refusal: str = "") -> None:
         """Take the ports that are looked at; `refusal` says why nothing may be skipped, if so."""
@@ -108,6 +108,7 @@ class Skip(Watcher):
         self.ports = ports
         self._refusal = refusal
         self.recurrence.watch(sides, ports)
+        self._first_for_latency = None
         self.reset()
 
     def allow(self, last_work: int) -> None:
@@ -265,18 +266,21 @@ class Skip(Watcher):
         try:
             return SteadyProof(self.sides, self.ports, self._ledger, self.loop.now_ps, self.loop.next_change_ps)
         except LatencyUnknown:
-            if not self._is_latency_too_dear:
+            if not self._is_latency_too_dear():
                 raise
             self._give_up_latency()
             return SteadyProof(self.sides, self.ports, self._ledger, self.loop.now_ps, self.loop.next_change_ps)
 
-    @property
     def _is_latency_too_dear(self) -> bool:
-        return self.loop.work - self._begin_work > MOST_FOR_LATENCY
+        """Whether too much has been stepped since the first time that latency was what kept time from being skipped."""
+        if self._first_for_latency is None:
+            self._first_for_latency = self.loop.work
+        return self.loop.work - self._first_for_latency > MOST_FOR_LATENCY
 
     def _give_up_latency(self) -> None:
         """What is measured of these ports' flows is not known any more."""
         self._ledger.count("latency given up")
+        self._first_for_latency = None
         for flow in (flow for side in self.sides for flow in side.flows if flow.is_measured):
             flow.give_up_latency()
 
@@ -295,7 +299,7 @@ class Skip(Watcher):
         end_ps = min(last_ps, state.end_ps)
         begin_ps = end_ps - (state.long_window_ps if it_ends else state.window_ps)
         is_usable = end_ps - state.long_window_ps >= state.valid_ps and begin_ps - now_ps >= state.window_ps
-        if is_usable and not state.is_settled(now_ps) and self._is_latency_too_dear:
+        if is_usable and not state.is_settled(now_ps) and self._is_latency_too_dear():
             self._give_up_latency()
         if is_usable and state.is_settled(now_ps):
             if self._is_tapped:

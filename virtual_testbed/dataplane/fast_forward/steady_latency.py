@@ -66,7 +66,7 @@ class SteadyLatency:
         """The sum of the instants at which frames have come, or will have of those that have left the last switch."""
         return sum(path.arrived_ps for path in self.paths if path.onward is None)
 
-    def place(self, invariant_ps: int) -> int:
+    def arrived_when_placed_ps(self, invariant_ps: int) -> int:
         """What `arrived_ps` of the last path is when all frames that were sent have come."""
         last = self.last_path
         return last.arrived_ps + invariant_ps + self._taken_ps() - self.arrived_ps()

@@ -52,9 +52,9 @@ class SteadyState:
         for steady_flow in self.flows:
             _place_flow(steady_flow, begin_ps, tallies)
         for path, tally in tallies.items():
-            tally.counts["arrived_ps"] = path.arrived_ps
+            tally.arrive(path.arrived_ps)
         for latency, invariant_ps in invariants_ps:
-            tallies[latency.last_path].counts["arrived_ps"] = latency.place(invariant_ps)
+            tallies[latency.last_path].arrive(latency.arrived_when_placed_ps(invariant_ps))
         for tally in tallies.values():
             tally.apply()
         for port in self.ports:

@@ -161,7 +161,7 @@ def test_sums_need_not_fit_into_64_bits(monkeypatch):
 def test_a_latency_that_is_placed_wrongly_is_noticed(monkeypatch):
     flows = eight_classes(0, 1, "1/2")
     expected = latencies(advanced(flows, 20 * MS), flows)
-    monkeypatch.setattr(SteadyLatency, "place", lambda self, invariant_ps: self.last_path.arrived_ps)
+    monkeypatch.setattr(SteadyLatency, "arrived_when_placed_ps", lambda self, invariant_ps: self.last_path.arrived_ps)
     assert latencies(advanced(flows, 20 * MS), flows) != expected
 
 
