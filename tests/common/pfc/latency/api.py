@@ -6,8 +6,6 @@ from typing import Any
 
 from .readings import LatencyReadings
 
-CONTROL_FRAMES = ("pfcpause", "ethernetpause")
-
 
 class LatencyApi:
     """snappi's API object; all that is not here is its own.
@@ -25,9 +23,9 @@ class LatencyApi:
         return getattr(self._api, name)
 
     def set_config(self, config: Any) -> Any:
-        """Asks for the latency of all data flows of a configuration, from the last bit sent to the first received."""
+        """Asks for the latency of the data flows that are measured, from the last bit sent to the first received."""
         for flow in config.flows:
-            if not any(header.parent.choice in CONTROL_FRAMES for header in flow.packet):
+            if flow.name in self._readings.names:
                 flow.metrics.latency.enable = True
                 flow.metrics.latency.mode = flow.metrics.latency.STORE_FORWARD
         return self._api.set_config(config)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,11 @@ class LatencyReadings(RunObserver):
     def flows_started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
         """Flows are started, and counted from 0 again."""
         self._earlier += [(plan.name, self._now.pop(plan.name)) for plan in flows if plan.name in self._now]
+
+    @property
+    def names(self) -> Collection[str]:
+        """The data flows that are measured."""
+        return self._plans
 
     def read(self, metrics: Iterable[Any]) -> None:
         """Metrics of flows were read, as OTG has them."""

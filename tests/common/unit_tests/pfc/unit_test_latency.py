@@ -74,26 +74,25 @@ def test_another_measurement_begins_with_nothing(readings):
     assert readings.evidence() == {}, "it was of another one"
 
 
-def test_data_flows_are_asked_for_it_pause_flows_are_not():
+def test_data_flows_of_a_case_are_asked_for_it_others_are_not():
     sent = []
     api = snappi.api(location="http://127.0.0.1:1")
     config = api.config()
-    data, storm = config.flows.flow(name="data").flow(name="storm")
-    data.packet.ethernet().ipv4()
-    storm.packet.pfcpause()
+    data, storm, bystander = config.flows.flow(name=HELD.name).flow(name=STORM.name).flow(name="bystander")
     answer = SimpleNamespace(flow_metrics=[metric(HELD, 10, 10, 100.0)])
     inner = SimpleNamespace(set_config=sent.append, get_metrics=lambda request: answer, config=api.config)
     readings = LatencyReadings()
-    readings.traffic_pushed([HELD], None, 0)
+    readings.traffic_pushed([HELD, STORM], None, 0)
     wrapped = LatencyApi(inner, readings)
     wrapped.set_config(config)
     assert sent == [config] and data.metrics.latency.enable and data.metrics.latency.mode == "store_forward", (
         "what is sent asks for the latency of data")
     assert not storm.metrics.latency.enable, "pause frames have none"
+    assert not bystander.metrics.latency.enable, "nobody asks for that of others"
     request = api.metrics_request()
     request.flow.flow_names = ["held a"]
     assert wrapped.get_metrics(request) is answer and readings.evidence(), "what is read is passed on, and kept"
-    assert wrapped.config is api.config, "all else is the API object's own"
+    assert wrapped.config == api.config, "all else is the API object's own"
 
 
 @pytest.mark.parametrize(("is_wanted", "is_simulated", "is_measured"), [
