@@ -121,7 +121,7 @@
     const found = record.evidence && record.evidence.latency_ns;
     const rows = found && typeof found === "object" ? Object.entries(found).filter(([, ns]) => Number.isFinite(ns)) : [];
     return rows.length ? el("dl", { class: "latency" }, rows.map(([label, ns], place) => [el("dt", {}, place ? "" : "average latency"),
-      el("dd", {}, `${label}: ${ns < 1e4 ? `${ns.toFixed(1)} ns` : ns < 1e7 ? `${(ns / 1e3).toFixed(1)} µs` : `${(ns / 1e6).toFixed(1)} ms`}`)])) : "";
+      el("dd", {}, text(`${label}: ${ns < 1e4 ? `${ns.toFixed(1)} ns` : ns < 1e7 ? `${(ns / 1e3).toFixed(1)} µs` : `${(ns / 1e6).toFixed(1)} ms`}`))])) : "";
   }
   function facts(record, port) {
     const time = new Date(index.runs[index.ports[port][0]].started_ms + record.at_ms).toISOString().replace("T", " ").replace("Z", " UTC");

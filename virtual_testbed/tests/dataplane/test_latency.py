@@ -179,3 +179,23 @@ def test_what_keeps_time_from_being_skipped_is_given_up(monkeypatch):
     net.stop_flows(names(flows))
     net.advance_to(net.now_ps + MS)
     assert all(latencies(net, flows).values()), "counted from 0 again it is measured again"
+
+
+def test_a_steady_state_without_latency_ends_where_it_is_measured_again(monkeypatch):
+    """Two sparse flows into one port, given up; counted from 0 while none of their frames is under way."""
+    monkeypatch.setattr(Compiled, "stepper", lambda self: None)
+    monkeypatch.setattr(skip, "MOST_FOR_LATENCY", 100)
+    flows = [data(f"d{n}", n, 2, [3], 3, rate_fps=Fraction(1003 + 17 * n), latency=FIRST_BIT) for n in (0, 1)]
+    net = network(switch_config(3), flows)
+    net.start_flows(names(flows))
+    net.advance_to(100 * SECOND)
+    assert latencies(net, flows) == {"d0": None, "d1": None}
+    monkeypatch.setattr(skip, "MOST_FOR_LATENCY", 1 << 40)
+    net.advance_to(100 * SECOND + 100 * US)
+    net.clear_flow_counters(names(flows))
+    net.advance_to(101 * SECOND)
+    net.stop_flows(names(flows))
+    net.advance_to(102 * SECOND)
+    for name, sum_ps in latencies(net, flows).items():
+        least_ps = net.flow_counters(name).frames_rx * (UNDISTURBED_PS + FRAME_PS)
+        assert sum_ps is not None and least_ps <= sum_ps < 2 * least_ps, name
