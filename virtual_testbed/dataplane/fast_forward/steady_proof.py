@@ -289,7 +289,7 @@ class SteadyProof:
         for flow in (steady_flow.flow for steady_flow in self.steady_flows if has_latency(steady_flow.flow)):
             lanes = [lane for lane in flow.kinds if self._reaches_its_end(lane)]
             paths = dict.fromkeys(path for lane in lanes for path in way(lane)[0])
-            if any(self._feed(path).waits(path.out.line) for path in paths if path.out is not None):
+            if any(self._feed(port).waits(port.line) for port in {path.out for path in paths} if port is not None):
                 raise LatencyUnknown("frames whose latency is measured wait for others")
             if lanes:
                 yield SteadyLatency(flow, lanes, list(paths))
@@ -301,13 +301,12 @@ class SteadyProof:
             raise LatencyUnknown("frames whose latency is measured fill a shut queue")
         return lane.path is not None and end is None
 
-    def _feed(self, path: Path) -> Feed:
-        """What leaves by the port of a path."""
-        assert path.out is not None
-        line = path.out.line
+    def _feed(self, port: SwitchPort) -> Feed:
+        """What leaves by a port."""
+        line = port.line
         lines = {id(before): before for _, steady_flow in self._carried[id(line)]
                  for before in _lines_before(line, steady_flow)}
-        times_ps = {other.tx_time_ps for other in self.paths if other.out is path.out and passes(other)}
+        times_ps = {path.tx_time_ps for path in self.paths if path.out is port and passes(path)}
         return Feed(lines, times_ps, bool(self._trains[id(line)]))
 
     # ---- thresholds
