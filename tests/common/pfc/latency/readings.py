@@ -14,7 +14,7 @@ LATENCY = "latency_ns"
 
 
 @dataclass(frozen=True)
-class Measured:
+class FlowLatency:
     """A flow of one configuration: frames received, and the average of their latencies; None: it is not known."""
 
     frames: int
@@ -28,8 +28,8 @@ class LatencyReadings(RunObserver):
     def __init__(self) -> None:
         """Nothing is known yet."""
         self._plans: dict[str, FlowPlan] = {}
-        self._now: dict[str, Measured] = {}
-        self._earlier: list[tuple[str, Measured]] = []
+        self._now: dict[str, FlowLatency] = {}
+        self._earlier: list[tuple[str, FlowLatency]] = []
 
     def measurement_started(self, name: str, for_all: bool = False) -> None:
         """What was known is of another measurement."""
@@ -56,11 +56,11 @@ class LatencyReadings(RunObserver):
         """Metrics of flows were read, as OTG has them."""
         for metric in metrics:
             if metric.name in self._plans and metric.frames_tx:
-                self._now[metric.name] = Measured(int(metric.frames_rx or 0), metric.latency.average_ns)
+                self._now[metric.name] = FlowLatency(int(metric.frames_rx or 0), metric.latency.average_ns)
 
     def evidence(self, flows_of: str = "") -> Mapping[str, Any]:
         """Class -> nanoseconds, `priority 3 (test)`; nothing where no class has one."""
-        found: dict[str, list[Measured]] = {}
+        found: dict[str, list[FlowLatency]] = {}
         for name, measured in sorted([*self._earlier, *self._now.items()], key=lambda one: self._order(one[0])):
             if name.endswith(flows_of):
                 plan = self._plans[name]
@@ -73,7 +73,7 @@ class LatencyReadings(RunObserver):
         return plan.role is not Role.TEST, plan.priority or 0
 
 
-def average_ns(flows: Iterable[Measured]) -> float | None:
+def average_ns(flows: Iterable[FlowLatency]) -> float | None:
     """Of all frames of these flows; None: of some it is not known."""
     known = [(flow.frames, flow.average_ns) for flow in flows]
     frames = sum(number for number, _ in known)
