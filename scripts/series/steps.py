@@ -100,8 +100,8 @@ STEPS = (
          ("FLAP", "PAIRS", "SOAK")),
     Step("sessions", "Add what a session may be told: which cases, a summary, run.json, going on after an end",
          "each is a folder that nothing imports; without them a session has its records",
-         _logic("selection", "summary", "delivery", "resume", "latency")
-         + _seam("files/selection", "files/summary", "files/delivery", "files/resume", "files/latency")),
+         _logic("selection", "summary", "delivery", "resume")
+         + _seam("files/selection", "files/summary", "files/delivery", "files/resume")),
     Step("reservations",
          "Add reservations of switches, put back after a kill; what a testbed's entry says; checks of cables",
          "folders that nothing imports; needed where the lab reserves no testbeds",
@@ -109,9 +109,9 @@ STEPS = (
     Step("addresses", "Add ports without an address or in port channels, dynamic buffers, aging",
          "folders that nothing imports; each widens what can be measured",
          _logic("addresses", "aging", "dynamic_buffers")),
-    Step("evidence", "Add evidence of a failure: files, a timeline, a diagnosis",
+    Step("evidence", "Add evidence of a failure: files, a timeline, latencies, a diagnosis",
          "folders that nothing imports; no verdict depends on them",
-         _logic("evidence", "diagnosis") + _seam("files/diagnosis")),
+         _logic("evidence", "diagnosis", "latency") + _seam("files/diagnosis", "files/latency")),
     Step("sweep-1", "Add what is measured on all ports of a switch at once, and a choice of other ports",
          "nothing calls it before sweep-2; unit tests show what it does",
          _logic("sweep/port_sweep.py", "sweep/watchdog_all_ports.py", "replacement")),
