@@ -31,7 +31,7 @@ MOST_USELESS = 16
 where one could be: each stop carries the state of all ports out of the tables and back."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
-MOST_FOR_LATENCY = 400_000
+MOST_FOR_LATENCY = 100_000
 """So much work may be done where the latency of flows is what keeps time from being skipped; then it is given up."""
 LONGEST_WAIT_PS = 10_000_000_000
 """Where a steady state can be used only after longer than this, cycles are looked for too: one may be seen sooner."""

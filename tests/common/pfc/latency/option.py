@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..lab.clock import Clock, WallClock
+from ..lab.clock import Clock
 from ..lab.observer import RunObserver
 from ..lab.option import Option
 from .api import LatencyApi
@@ -19,7 +19,7 @@ class LatencyOption(Option):
     """The average latency of data flows is kept with the evidence. No verdict depends on it.
 
     Attributes:
-        is_wanted: the user's word; None: where the testbed has a clock of its own, and its generators speak OTG.
+        is_wanted: the user's word; None: where time is simulated and exact, and the generators speak OTG.
     """
 
     is_wanted: bool | None = None
@@ -33,7 +33,7 @@ class LatencyOption(Option):
 
     def adapted(self, api: Any, clock: Clock) -> Any:
         """The API object with latency, where it is wanted."""
-        is_virtual = not isinstance(clock, WallClock) and type(api).__module__.partition(".")[0] == PLAIN_OTG
+        is_virtual = clock.exact and type(api).__module__.partition(".")[0] == PLAIN_OTG
         is_wanted = is_virtual if self.is_wanted is None else self.is_wanted
         return LatencyApi(api, self._readings) if is_wanted else api
 

@@ -28,6 +28,6 @@ def pytest_addoption(parser: Any) -> None:
     """Whether it is measured."""
     parser.getgroup("pfc", "PFC qualification").addoption(
         "--pfc-latency", choices=list(CHOICES), default="auto",
-        help="keep the average latency of data flows with the evidence (auto: on virtual testbeds, where it costs the "
-        "generators nothing); no verdict depends on it",
+        help="keep the average latency of data flows with the evidence (auto: on virtual testbeds "
+        "with a virtual clock); no verdict depends on it",
     )
