@@ -113,7 +113,7 @@ class FlowState:
         has_begun: its delay since START is over; `begin_ps` when it is, or was.
         is_told: it was told to start, and not to stop since.
         frozen: what remains of the schedule while the flow is held.
-        is_measured: its latency is.
+        wants_latency: sums of instants are kept for it; `is_measured` until its latency is given up.
         sent: frames put on the line (the last one may still be on it); `sent_ps` the sum of the instants at which they
             were.
     """
@@ -140,7 +140,8 @@ class FlowState:
         self.bytes_sent_cleared = 0
         self.bytes_received_cleared = 0
         self.latency_cleared_ps: int | None = 0
-        self.is_measured = spec.latency is not None
+        self.wants_latency = spec.latency is not None
+        self.is_measured = self.wants_latency
         self.segment: Segment | None = None
         self.later: deque[Segment] = deque()
         self.frozen: Segment | None = None
@@ -332,7 +333,7 @@ class FlowState:
 
     def measure(self) -> None:
         """Its latency is measured from now on, if that is wanted."""
-        self.is_measured = self.spec.latency is not None
+        self.is_measured = self.wants_latency
 
     def give_up_latency(self) -> None:
         """Its latency is not measured any more, until it is counted from 0 again."""
@@ -345,7 +346,8 @@ class FlowState:
         if self.position == len(self.lanes):
             self.position = 0
         self.sent += 1
-        self.sent_ps += now_ps
+        if self.wants_latency:
+            self.sent_ps += now_ps
         lane.launched += 1
         due_ps, residue, place, burst_ps, left = self.segment  # type: ignore[misc]
         if left is not None or self.burst:

@@ -85,11 +85,12 @@ class Path:
         drop_one_in, drop_phase: a fault drops every n-th frame.
         copies: what a fault copies.
         rx .. lost: frames received, sent, dropped by reason, lost on the wire after being sent.
-        arrived_ps: the sum of the instants at which the frames sent reach the other end of the cable.
+        arrived_ps: the sum of the instants at which the frames sent reach the other end of the cable, kept where the
+            flow `wants_latency`.
     """
 
     __slots__ = ("flow", "frame_bytes", "size", "tx_time_ps", "pg", "out", "queue", "in_port", "blocked", "onward",
-                 "macs", "number", "cycle", "drop_one_in", "copies", *PathSnapshot._fields)
+                 "macs", "number", "cycle", "drop_one_in", "copies", "wants_latency", *PathSnapshot._fields)
 
     def __init__(self, flow: int, frame_bytes: int, in_port: SwitchPort, blocked: str | None) -> None:
         self.flow = flow
@@ -108,6 +109,7 @@ class Path:
         self.drop_one_in = 0
         self.copies = CopiesByPort()
         self.drop_phase = 0
+        self.wants_latency = False
         self.arrived_ps = 0
         self.flushed = 0
         self.lost = 0
@@ -539,7 +541,8 @@ class SwitchPort:
         if path is not None:
             self.current = None
             path.tx += 1
-            path.arrived_ps += now_ps + self.line.propagation_ps
+            if path.wants_latency:
+                path.arrived_ps += now_ps + self.line.propagation_ps
             self.release(path, now_ps)
         if not self.awake:  # also without a backlog: finding nothing to send starts the round anew
             self.awake = True
