@@ -14,7 +14,8 @@ from scripts.tests.test_overlay import checkout, run_pytest  # noqa: F401  (a fi
 OPTIONS = options_of(ROOT)
 UNIT_TESTS = ("tests/common/unit_tests/pfc", "tests/snappi_tests/unit_tests/qualification")
 ABOUT_OTHERS = "test_sonic_mgmt_is_as_the_contract_says"
-WITH_PLUGINS = ("deliberate_faults", "delivery", "diagnosis", "resume", "selection", "soak", "summary", "sweep")
+WITH_PLUGINS = ("deliberate_faults", "delivery", "diagnosis", "latency", "resume", "selection", "soak", "summary",
+                "sweep")
 PLUGINS = {option: f"files/{option}.py" for option in WITH_PLUGINS}
 KEPT = ("unit_test_planning.py", "unit_test_run.py", "unit_test_verdict.py", "unit_test_restore.py")
 PFC_1 = "test_pause_single_lossless_priority[dut-1|4]"

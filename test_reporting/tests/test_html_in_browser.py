@@ -22,6 +22,7 @@ OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--n
            "--window-size=1280,900")
 PATIENCE = 60
 """Seconds, of which a machine with nothing else to do needs one."""
+LATENCY_NS = {"priority 3 (test)": 1310771.552, "priority 0 (background)": 50, "priority 1 (background)": "unknown"}
 SCREEN = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
 
@@ -102,7 +103,7 @@ def pages():
         writer = started(folder / "run", url, run={**RUN, "run_id": "run", "expected": expected, "info": info})
         writer.write(parsed(
             verdict(1, run_id="run"),
-            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": with_storms(), "files": files},
+            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": with_storms(), "files": files, "latency_ns": LATENCY_NS},
                     checks=[verdict(status="FAIL")["checks"][0], {**verdict()["checks"][0], "name": "a-good-check"}]),
             verdict(3, "ERROR", run_id="run", priority=4, checks=[], cause="the link is down"),
             *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8,
@@ -160,6 +161,15 @@ def test_a_plot_shows_rates_storms_and_counters(browser, pages):
                        "name => document.querySelectorAll(`.example svg .${name}`).length)") == [5, 1, 2]
     left, right = browser.ask("['storm', 'axis'].map(name => document.querySelector(`.example .${name}`).getBBox())")
     assert left["width"] == pytest.approx(right["width"] / 2)
+
+
+def test_latency_is_shown_where_a_record_has_it(browser, pages):
+    browser.open(pages["run"])
+    shown = browser.open_cell("c0-p3")
+    assert "average latency" in shown and "priority 3 (test): 1310.8 µs" in shown, shown
+    assert "priority 0 (background): 50.0 ns" in shown and "unknown" not in shown, "what is no number is left out"
+    assert "average latency" not in browser.open_cell("c2-p0"), "nothing where there is none"
+    assert browser.problems() == []
 
 
 def test_no_heading_of_a_lane_is_cut_on_a_phone(browser, pages):

@@ -92,6 +92,7 @@ class Paths:
             path.queue = queue
             path.number = first
             path.cycle = len(flow.lanes)
+            path.wants_latency = flow.wants_latency
             flow.paths.append(path)
             path.in_port.paths.append(path)
             if out is not None:

@@ -8,13 +8,14 @@ from virtual_testbed.dataplane.model.control_frames import ERROR, GLOBAL_PAUSE
 from virtual_testbed.dataplane.model.counters import (PORTS, PRIORITY_GROUPS, QUEUES, FlowCounters, GeneratorCounters,
                                                       PgCounters, PortCounters, QueueCounters, SwitchCounters,
                                                       SwitchStates)
-from virtual_testbed.dataplane.model.flow import FlowState
+from virtual_testbed.dataplane.model.flow import FlowState, is_complete
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.pause_flow import PauseFlowState
 from virtual_testbed.dataplane.model.pause_receiver import (
     DATA_BYTES, DATA_FRAMES, DROPPED, SMALLEST, SMALLEST_BYTES, forwarded_of)
 from virtual_testbed.dataplane.model.port import Path, SwitchPort
 from virtual_testbed.dataplane.model.switch import Switch
+from virtual_testbed.dataplane.model.traffic import LAST_BIT
 from virtual_testbed.dataplane.model.units import PS_PER_US
 
 
@@ -46,13 +47,39 @@ def flow_counters(flow: FlowState | PauseFlowState, ports: Mapping[str, Generato
     sent, received, bytes_sent, bytes_received = _counts(flow, ports, now_ps)
     return FlowCounters(sent - flow.sent_cleared, received - flow.received_cleared,
                         bytes_sent - flow.bytes_sent_cleared, bytes_received - flow.bytes_received_cleared,
-                        flow.transmit_state(now_ps), held)
+                        flow.transmit_state(now_ps), held, _latency_ps(flow, received))
+
+
+def _latency_ps(flow: FlowState | PauseFlowState, received: int) -> int | None:
+    """The sum of the latencies of all frames since the counts were cleared; None: not measured, or not each frame that
+    was sent has been received.
+    """
+    if isinstance(flow, PauseFlowState) or flow.latency_cleared_ps is None or not flow.is_measured:
+        return None
+    sum_ps = _sum_of_latencies_ps(flow, received)
+    return None if sum_ps is None else sum_ps - flow.latency_cleared_ps
+
+
+def _sum_of_latencies_ps(flow: FlowState, received: int) -> int | None:
+    """The same of all frames ever sent: until a frame's first bit reaches the generator, from its first bit or its last
+    one on.
+    """
+    if received != flow.sent or not is_complete(flow):
+        return None
+    begun_ps = sum(path.arrived_ps - path.tx * path.tx_time_ps for path in flow.paths if path.onward is None)
+    sent_ps = flow.sent_ps
+    if flow.spec.latency == LAST_BIT:
+        sent_ps += sum(lane.launched * lane.tx_time_ps for lane in flow.kinds)
+    return begun_ps - sent_ps
 
 
 def clear_flow(flow: FlowState | PauseFlowState, ports: Mapping[str, GeneratorSide], now_ps: int) -> None:
     """Count a flow from 0 again."""
     (flow.sent_cleared, flow.received_cleared, flow.bytes_sent_cleared,
      flow.bytes_received_cleared) = _counts(flow, ports, now_ps)
+    if isinstance(flow, FlowState):
+        flow.measure()
+        flow.latency_cleared_ps = _sum_of_latencies_ps(flow, flow.received_cleared)
 
 
 def _counts(flow: FlowState | PauseFlowState, ports: Mapping[str, GeneratorSide],

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import lcm
 
 from pfctest.timing import WIRE_OVERHEAD_BYTES
-from virtual_testbed.dataplane.model.traffic import DataFlow, Flow, GeneratorPort, PauseFlow
+from virtual_testbed.dataplane.model.traffic import FIRST_BIT, LAST_BIT, DataFlow, Flow, GeneratorPort, PauseFlow
 from virtual_testbed.otg.content import FCS_BYTES
 from virtual_testbed.otg.devices import ANY_MAC, DeviceInterface
 from virtual_testbed.otg.durations import FlowTiming, read_duration
@@ -19,6 +19,7 @@ LONGEST_CYCLE = 65536  # frames after which DSCP and size together must repeat
 BITS_OF_UNIT = {"bps": 1, "kbps": 10**3, "mbps": 10**6, "gbps": 10**9}
 DEFAULT_RATE = {"pps": 1000, "bps": 10**9, "kbps": 10**6, "mbps": 1000, "gbps": 1, "percentage": 100}
 SMALLEST_RATE = {"bps": 672, "percentage": 0}
+LATENCY_FROM = {"store_forward": LAST_BIT, "cut_through": FIRST_BIT}
 
 
 @dataclass(frozen=True)
@@ -76,16 +77,16 @@ def read_flow(flow: Fields, endpoints: FlowEndpoints) -> FlowSetup | None:
     headers = read_headers(flow)
     timing = _read_timing(flow, headers, endpoints.speeds.get(ends.tx_port, 0))
     duration = read_duration(flow.child("duration"), timing)
-    metrics = _read_metrics(flow.child("metrics"))
+    metrics = _read_metrics(flow.child("metrics"), isinstance(headers, DataHeaders))
     flow.done("egress_packet")
-    if metrics["enable"] and not ends.rx_ports and ends.tx_port:
+    if metrics.enable and not ends.rx_ports and ends.tx_port:
         flow.error("tx_rx.port.rx_names", "missing, and metrics.enable needs to know where frames are received")
     if len(flow.report.errors) > before or headers is None or not timing.speed_mbps:
         return None
     if isinstance(headers, PauseHeaders):
         frame = headers.frame.ljust(timing.sizes[0] - FCS_BYTES, b"\0")
         pause = PauseFlow(name, ends.tx_port, ends.rx_ports, frame, timing.rate_fps, duration)
-        return FlowSetup(pause, metrics["enable"], metrics["loss"])
+        return FlowSetup(pause, metrics.enable, metrics.loss)
     destination_mac, problem = _resolve(headers, ends)
     if problem:
         flow.warn("tx_rx.device", problem)
@@ -96,8 +97,9 @@ def read_flow(flow: Fields, endpoints: FlowEndpoints) -> FlowSetup | None:
         source_address=headers.source or _address(ends.source, headers),
         destination_address=headers.destination or _address(ends.destination, headers),
         dscp=headers.dscp, queue=headers.queue, sizes=timing.sizes, rate_fps=timing.rate_fps, duration=duration,
-        vlan_id=headers.vlan_id, vlan_priority=headers.vlan_priority, content=headers.content.frame)
-    return FlowSetup(data, metrics["enable"], metrics["loss"], problem)
+        vlan_id=headers.vlan_id, vlan_priority=headers.vlan_priority, latency=metrics.latency,
+        content=headers.content.frame)
+    return FlowSetup(data, metrics.enable, metrics.loss, problem)
 
 
 def _read_timing(flow: Fields, headers: DataHeaders | PauseHeaders | None, speed_mbps: int) -> FlowTiming:
@@ -203,14 +205,25 @@ def read_rate(rate: Fields) -> Rate:
     return Rate(unit, value)
 
 
-def _read_metrics(metrics: Fields) -> dict[str, bool]:
-    found = {name: metrics.boolean(name, False) for name in ("enable", "loss", "timestamps")}
-    if found["timestamps"]:
+@dataclass(frozen=True)
+class _Metrics:
+    """What is wanted of a flow's metrics; `latency` as of the data plane's flow."""
+
+    enable: bool
+    loss: bool
+    latency: str | None
+
+
+def _read_metrics(metrics: Fields, has_latency: bool) -> _Metrics:
+    """`has_latency`: there may be one, since frames of this kind are forwarded."""
+    enable, loss = (metrics.boolean(name, False) for name in ("enable", "loss"))
+    if metrics.boolean("timestamps", False):
         metrics.error("timestamps", "true: not modelled; first and last arrivals are not kept")
     latency = metrics.child("latency")
-    if latency.boolean("enable", False):
-        latency.error("enable", "true: not modelled; latency is not measured")
-    latency.one_of("mode", ("store_forward", "cut_through"), "store_forward")
+    is_wanted = latency.boolean("enable", False)
+    if is_wanted and not has_latency:
+        latency.error("enable", "true: not modelled for pause frames, which no switch forwards")
+    mode = latency.one_of("mode", tuple(LATENCY_FROM), "store_forward")
     latency.done()
     metrics.done("predefined_metric_tags", "rx_tx_ratio")
-    return found
+    return _Metrics(enable, loss, LATENCY_FROM.get(mode) if is_wanted else None)

@@ -11,6 +11,7 @@ from virtual_testbed.otg.flows import FlowSetup
 from virtual_testbed.otg.plane import FlowCountersView, GeneratorCountersView
 
 WINDOW_PS = 10**12
+PS_PER_NS = 1000
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class RateMeter:
 
 
 def flow_metric(setup: FlowSetup, counters: FlowCountersView, rates: Rates, columns: Sequence[str]) -> dict[str, Any]:
-    """One `FlowMetric`. Loss is a percentage of the frames sent; frames under way or held count as lost so far."""
+    """One `FlowMetric`. Loss is a percentage of the frames sent; frames under way or held count as lost so far.
+    The average latency is there where it is measured and each frame that was sent has been received."""
     every: dict[str, Any] = {"transmit": counters.transmit, **totals(counters).__dict__}
     every |= {"frames_tx_rate": rates.frames_tx, "frames_rx_rate": rates.frames_rx}
     for side, frames, size in (("tx", rates.frames_tx, rates.bytes_tx), ("rx", rates.frames_rx, rates.bytes_rx)):
@@ -91,6 +93,8 @@ def flow_metric(setup: FlowSetup, counters: FlowCountersView, rates: Rates, colu
     if setup.loss:
         lost = max(0, counters.frames_tx - counters.frames_rx)
         metric["loss"] = lost * 100 / counters.frames_tx if counters.frames_tx else 0.0
+    if counters.latency_ps is not None and counters.frames_rx:
+        metric["latency"] = {"average_ns": counters.latency_ps / (counters.frames_rx * PS_PER_NS)}
     return metric
 
 

@@ -21,10 +21,13 @@ class TrafficCounters(Protocol):
 
 
 class FlowCountersView(TrafficCounters, Protocol):
-    """Reads the counters of one flow. `transmit` is started, stopped or paused."""
+    """Reads the counters of one flow. `transmit` is started, stopped or paused; `latency_ps` the sum of the latencies
+    of all frames, if it is known."""
 
     @property
     def transmit(self) -> str: ...
+    @property
+    def latency_ps(self) -> int | None: ...
 
 
 class GeneratorCountersView(TrafficCounters, Protocol):

@@ -117,6 +117,12 @@
     return [missing.length ? el("p", { class: "note" }, `${missing.length} files that belong to it are missing; the evidence names them.`) : "", files.length ? el("details", {}, el("summary", {}, `${files.length} files in the run's folder`),
       el("ul", {}, files.map((file) => el("li", {}, fileOf(file, port))))) : "", rest];
   }
+  function latencies(record) {  /* as the suite writes them: class -> nanoseconds */
+    const found = record.evidence && record.evidence.latency_ns;
+    const rows = found && typeof found === "object" ? Object.entries(found).filter(([, ns]) => Number.isFinite(ns)) : [];
+    return rows.length ? el("dl", { class: "latency" }, rows.map(([label, ns], place) => [el("dt", {}, place ? "" : "average latency"),
+      el("dd", {}, text(`${label}: ${ns < 1e4 ? `${ns.toFixed(1)} ns` : ns < 1e7 ? `${(ns / 1e3).toFixed(1)} µs` : `${(ns / 1e6).toFixed(1)} ms`}`))])) : "";
+  }
   function facts(record, port) {
     const time = new Date(index.runs[index.ports[port][0]].started_ms + record.at_ms).toISOString().replace("T", " ").replace("Z", " UTC");
     const pairs = [["measured", time], ["replaces", record.replaces && `${record.replaces}, an ERROR that this is another try of`],
@@ -134,7 +140,7 @@
         record.counts ? "" : " (does not count: it was tried again)", record.cause ? [": ", text(record.cause)] : "")));
     const show = () => {
       if (node.open && node.childElementCount === 1) {
-        node.append(...checksTable(record).filter(Boolean), ...record.plots.map((plot) => figure(ownFirst(plot, index.ports[port][2]), node.clientWidth)), facts(record, port),
+        node.append(...checksTable(record).filter(Boolean), ...record.plots.map((plot) => figure(ownFirst(plot, index.ports[port][2]), node.clientWidth)), latencies(record), facts(record, port),
           ...[evidence(record, port)].flat().filter(Boolean));
       }
     };

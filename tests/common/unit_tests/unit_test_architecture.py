@@ -47,8 +47,8 @@ SEAM = (
 CORE = tuple(f"tests.common.pfc.{room}" for room in ("record", "model", "lab", "cases"))
 SEAM_OF_OPTIONS = {
     f"files/{option}.py": option
-    for option in ("deliberate_faults", "delivery", "diagnosis", "host_pauses", "resume", "selection", "soak",
-                   "summary", "sweep")
+    for option in ("deliberate_faults", "delivery", "diagnosis", "host_pauses", "latency", "resume", "selection",
+                   "soak", "summary", "sweep")
 }
 """A file of the seam that is there for an option -> the option: nothing else of the seam imports that."""
 RULES = [

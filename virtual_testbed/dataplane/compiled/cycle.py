@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtual_testbed.dataplane.compiled.tables import COUNTED, NEVER, NONE, NOW, Tables
+from virtual_testbed.dataplane.model.units import repeated_ps
 
 COUNTS = {"flows": ("sent", "lost"), "lanes": ("launched",), "items": ("launched", "arrived"),
           "paths": COUNTED, "classes": ("on2off", "paused_ps")}
@@ -44,6 +45,18 @@ def _left(found: Tables) -> list[int]:
     running = found.trains["number"] < found.trains["limit"]
     ends = np.where(running & (found.trains["limit"] < NEVER), found.trains["limit"] - found.trains["number"], NONE)
     return [*lefts, *ends.tolist()]
+
+
+def sums_of_instants(found: Tables, before: Tables, cycles: int) -> tuple[list[int], list[int]]:
+    """What the sums of instants of each flow and of each path grow by in so many further cycles: they need not fit into
+    64 bits, and a leap leaves them alone."""
+    period_ps = int(found.registers[NOW] - before.registers[NOW])
+
+    def grown(sums_ps: NDArray[np.int64], counts: NDArray[np.int64]) -> list[int]:
+        return [repeated_ps(sum_ps, number, cycles, period_ps)
+                for sum_ps, number in zip(sums_ps.tolist(), counts.tolist())]
+    return (grown(found.flows["sent_ps"] - before.flows["sent_ps"], found.flows["sent"] - before.flows["sent"]),
+            grown(found.paths["arrived_ps"] - before.paths["arrived_ps"], found.paths["tx"] - before.paths["tx"]))
 
 
 def leap(found: Tables, before: Tables, cycles: int) -> None:

@@ -3,9 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from virtual_testbed.dataplane.compiled.cycle import cycles_before, leap
+import numpy as np
+from numpy.typing import NDArray
+
+from virtual_testbed.dataplane.compiled.cycle import cycles_before, leap, sums_of_instants
 from virtual_testbed.dataplane.compiled.stepping import step
-from virtual_testbed.dataplane.compiled.tables import (INSTANTS, IS_FULL, NONE, NOW, SAMPLES, SLOWEST_FLOW,
+from virtual_testbed.dataplane.compiled.tables import (BEGAN, INSTANTS, IS_FULL, NONE, NOW, SAMPLES, SLOWEST_FLOW,
                                                        SLOWEST_TRAIN, Tables)
 from virtual_testbed.dataplane.compiled.transfer import NotCompiled, Transfer
 from virtual_testbed.dataplane.model.events import EventLoop
@@ -57,14 +60,15 @@ class Stepper:
         before = _copy(found)
         samples = FIRST_SAMPLES
         left = samples
-        while registers[NOW] < last_ps and registers[INSTANTS] < most and not registers[IS_FULL]:
+        while registers[NOW] < _last_ps(registers, last_ps) and registers[INSTANTS] < most and not registers[IS_FULL]:
             passed = registers[SAMPLES]
-            if step(found, before, last_ps, min(most - registers[INSTANTS], LONGEST_SAMPLE), left):
+            if step(found, before, _last_ps(registers, last_ps), min(most - registers[INSTANTS], LONGEST_SAMPLE), left):
                 cycles = cycles_before(found, before, last_ps)
                 if cycles > 0:
                     self.leaps += 1
                     self.cycles += cycles
                     self.skipped_ps += cycles * int(registers[NOW] - before.registers[NOW])
+                    transfer.add_sums(*sums_of_instants(found, before, cycles))
                     leap(found, before, cycles)
                 return
             passed = registers[SAMPLES] - passed
@@ -76,6 +80,11 @@ class Stepper:
                 before = _copy(found)
                 samples *= 2
                 left = samples
+
+
+def _last_ps(registers: NDArray[np.int64], last_ps: int) -> int:
+    """Up to when may be stepped: a sum of instants, to which each instant adds one at most, stays below 2^62."""
+    return min(last_ps, int(registers[BEGAN]) + (1 << 62) // (int(registers[INSTANTS]) + LONGEST_SAMPLE))
 
 
 def _copy(found: Tables) -> Tables:

@@ -10,10 +10,10 @@ from typing import Any
 
 from virtual_testbed.dataplane.compiled.comparison import recurs
 from virtual_testbed.dataplane.compiled.compiler import compiled, entry
-from virtual_testbed.dataplane.compiled.tables import (ACTS, AWAKE, DUE, FREE_NODE, FREE_NODES, FURTHER, INSTANTS,
-                                                       IS_FULL, IS_SAMPLE, LANDS, MARGIN, NEVER, NONE, NOTES, NOW,
-                                                       PROLONGS, RESTARTS, SAMPLES, SENT, SLOWEST_FLOW, SLOWEST_TRAIN,
-                                                       STARTED, STOPPED, WAKES, Tables)
+from virtual_testbed.dataplane.compiled.tables import (ACTS, AWAKE, BEGAN, DUE, FREE_NODE, FREE_NODES, FURTHER,
+                                                       INSTANTS, IS_FULL, IS_SAMPLE, LANDS, MARGIN, NEVER, NONE, NOTES,
+                                                       NOW, PROLONGS, RESTARTS, SAMPLES, SENT, SLOWEST_FLOW,
+                                                       SLOWEST_TRAIN, STARTED, STOPPED, WAKES, Tables)
 
 
 # ---- events
@@ -656,6 +656,7 @@ def finish(t: Tables, number: int, now_ps: int) -> None:
     if path != NONE:
         end.current = NONE
         t.paths[path].tx += 1
+        t.paths[path].arrived_ps += now_ps + end.propagation_ps - t.registers[BEGAN]
         release(t, path, now_ps)
     wake(t, number)
 
@@ -735,7 +736,7 @@ def pick_at_generator(t: Tables, number: int, now_ps: int) -> None:
         end.waits += 1
         wake_at(t, number, due_ps(t, flow))
         return
-    chosen = take_frame(t, flow)
+    chosen = take_frame(t, flow, now_ps)
     end.current = chosen
     lane = t.lanes[chosen]
     end_ps = now_ps + lane.tx_time_ps
@@ -782,7 +783,7 @@ def due_ps(t: Tables, flow: int) -> int:
 
 
 @compiled
-def take_frame(t: Tables, number: int) -> int:
+def take_frame(t: Tables, number: int, now_ps: int) -> int:
     """The lane of a flow's next frame, which goes on the line."""
     flow = t.flows[number]
     chosen = t.turns[flow.first_turn + flow.position]
@@ -790,6 +791,7 @@ def take_frame(t: Tables, number: int) -> int:
     if flow.position == flow.turns:
         flow.position = 0
     flow.sent += 1
+    flow.sent_ps += now_ps - t.registers[BEGAN]
     if number == t.registers[SLOWEST_FLOW]:
         t.registers[IS_SAMPLE] = 1
     t.lanes[chosen].launched += 1

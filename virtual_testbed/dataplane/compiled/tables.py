@@ -21,11 +21,11 @@ RESTARTS, IGNORED, PROLONGS = range(3)
 """What an event source does: a frame reaches the end of the line, the frame on the line has left, a received pause
 acts, one ends, a train's frame comes due, a generator port chooses."""
 (NOW, FREE_NODE, FREE_NODES, INSTANTS, FURTHER, NOTES, AWAKE, IS_FULL, SLOWEST_FLOW, SLOWEST_TRAIN, SAMPLES,
- IS_SAMPLE) = range(12)
+ IS_SAMPLE, BEGAN) = range(13)
 """Of `Tables.registers`: the instant reached; the first free node, and how many there are; instants and further events
 stepped; frames noted of captures, and ends that are to choose; a table is nearly full; the flow or train whose frames
-are samples (NONE: none), how many there were, and whether the last instant was one."""
-REGISTERS = 12
+are samples (NONE: none), how many there were, and whether the last instant was one; when the tables were made."""
+REGISTERS = 13
 MARGIN = 64
 """So many entries of a ring or table stay free at the end of every instant."""
 
@@ -63,13 +63,14 @@ COUNTED = ("rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_d
            "fault_drops", "lost", "drop_phase")
 """What moves in a path."""
 PATH = _table("in_end", "out", "pg", "queue", "onward", "is_blocked", "frame_bytes", "size", "tx_time_ps",
-              "drop_one_in", *COUNTED)
+              "drop_one_in", "arrived_ps", *COUNTED)
+"""`arrived_ps` is summed up from `BEGAN`, as `sent_ps` of a flow is."""
 ITEM = _table("tx_time_ps", "launched", "arrived", "is_pfc", "classes")
 """A kind of control frame; `classes` is the mask of those that it enables."""
 LANE = _table("flow", "tx_time_ps", "path", "launched")
 FLOW = _table("queue_bit", "state", "has_begun", "step", "rest", "parts", "burst", "burst_period_ps", "position",
-              "first_turn", "turns", "sent", "lost", "segments", "is_frozen", "due_ps", "residue", "place", "burst_ps",
-              "left")
+              "first_turn", "turns", "sent", "sent_ps", "lost", "segments", "is_frozen", "due_ps", "residue", "place",
+              "burst_ps", "left")
 """A data flow; `segments` is its ring, `due_ps` to `left` what is frozen. Turn `first_turn + position` sends next."""
 SEGMENT = _table("due_ps", "residue", "place", "burst_ps", "left")
 """`left`: NONE without end."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtual_testbed.dataplane.compiled import tables
-from virtual_testbed.dataplane.compiled.tables import (ACTS, DUE, ENDS, FREE_NODE, FREE_NODES, FURTHER, IGNORED,
+from virtual_testbed.dataplane.compiled.tables import (ACTS, BEGAN, DUE, ENDS, FREE_NODE, FREE_NODES, FURTHER, IGNORED,
                                                        INSTANTS, LANDS, MARGIN, NEVER, NONE, NOTES, NOW, PAUSED,
                                                        PROLONGS, RESTARTS, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED,
                                                        STOPPED, WAKES, Tables)
@@ -106,6 +106,8 @@ class Transfer:
         self._sources: list[tuple[int, int, int, int, int]] = []
         self._check()
         self.tables = self._filled()
+        self._flow_sums_ps = [0] * len(self._flows)
+        self._path_sums_ps = [0] * len(self._paths)
 
     def _lanes_under_way(self) -> Iterator[Lane]:
         """Of frames on the lines of generator ports; their flows may be gone."""
@@ -146,7 +148,7 @@ class Transfer:
         sources = self._order(ends, trains)
         times = np.full(1 << (max(2, len(sources)) - 1).bit_length(), NEVER, np.int64)
         times[:len(sources)] = [source[2] for source in sources]
-        registers[NOW] = self._loop.now_ps
+        registers[NOW] = registers[BEGAN] = self._loop.now_ps
         registers[SLOWEST_FLOW] = registers[SLOWEST_TRAIN] = NONE
         return Tables(
             _table(tables.END, ends),
@@ -356,6 +358,11 @@ class Transfer:
 
     # ---- back
 
+    def add_sums(self, flow_sums_ps: Sequence[int], path_sums_ps: Sequence[int]) -> None:
+        """Let the sums of instants of each flow and of each path be so much larger than the tables say."""
+        self._flow_sums_ps = list(flow_sums_ps)
+        self._path_sums_ps = list(path_sums_ps)
+
     def back(self) -> None:
         """Bring the objects to where the tables are; the loop's events have to be set anew."""
         found = self.tables
@@ -367,7 +374,9 @@ class Transfer:
         for train, row in zip(self._trains, _rows(found.trains)):
             train.restore(TrainSnapshot(row["base_ps"], row["number"], unbounded(row["limit"])))
         for path, row in zip(self._paths, _rows(found.paths)):
-            path.restore(path.snapshot()._replace(**{name: row[name] for name in tables.COUNTED}))
+            arrived_ps = self._path_sums_ps[self._rows[path]] + row["arrived_ps"] + self._began(row["tx"] - path.tx)
+            path.restore(path.snapshot()._replace(
+                arrived_ps=path.arrived_ps + arrived_ps, **{name: row[name] for name in tables.COUNTED}))
         classes = _rows(found.classes)
         for number, (end, row) in enumerate(zip(self._ends, _rows(found.ends))):
             self._line_back(end, row)
@@ -385,11 +394,16 @@ class Transfer:
         waiting = [_segment(entry) for entry in self._ring_of(self.tables.segments, row["segments"])]
         frozen = _segment([row[column] for column in Segment._fields]) if row["is_frozen"] else None
         launched = tuple(self.tables.lanes["launched"][self._rows[lane]].item() for lane in flow.kinds)
+        sent_ps = self._flow_sums_ps[self._rows[flow]] + row["sent_ps"] + self._began(row["sent"] - flow.sent)
         flow.restore(flow.snapshot()._replace(
             segment=waiting[0] if waiting else None, later=tuple(waiting[1:]), frozen=frozen, position=row["position"],
-            sent=row["sent"], lost=row["lost"], launched=launched))
+            sent=row["sent"], sent_ps=flow.sent_ps + sent_ps, lost=row["lost"], launched=launched))
         if row["state"] != STATES[flow.state]:
             flow.finish()
+
+    def _began(self, number: int) -> int:
+        """What is missing in the sum of so many instants that are counted from when the tables were made."""
+        return number * int(self.tables.registers[BEGAN])
 
     def _line_back(self, end: End, row: Row) -> None:
         flight = tuple((time_ps, self._frame(end, what))

@@ -44,6 +44,10 @@ class Tally:
         counts["tx"] += frames
         return frames
 
+    def arrive(self, arrived_ps: int) -> None:
+        """The sum of the instants at which the frames have arrived is this."""
+        self.counts["arrived_ps"] = arrived_ps
+
     def copy(self) -> Tally:
         """One of its own."""
         return Tally(self.path, dict(self.counts), self.waits, self.fills)

@@ -253,9 +253,9 @@ class Recurrence:
     def _repeat(self, cycle: Cycle, cycles: int) -> None:
         """Let what has happened since the start of the cycle happen so many times more."""
         for path, counts in cycle.paths.items():
-            path.repeat(counts, cycles)
+            path.repeat(counts, cycles, cycle.period_ps)
         for flow, state in cycle.flows.items():
-            flow.repeat(state, cycles)
+            flow.repeat(state, cycles, cycle.period_ps)
         for item, frames in cycle.items.items():
             item.repeat(frames, cycles)
         for receiver, pauses in cycle.receivers.items():

@@ -9,7 +9,7 @@ from typing import Protocol
 from virtual_testbed.dataplane.compiled import Compiled
 from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.recurrence import Recurrence
-from virtual_testbed.dataplane.fast_forward.steady_proof import NotSteady, SteadyProof
+from virtual_testbed.dataplane.fast_forward.steady_proof import LatencyUnknown, NotSteady, SteadyProof
 from virtual_testbed.dataplane.fast_forward.steady_state import SteadyState
 from virtual_testbed.dataplane.model.events import (COMPILED_EVENTS_PER_EVENT, NEVER, EventLoop, Exhausted,
                                                     Watcher)
@@ -31,6 +31,8 @@ MOST_USELESS = 16
 where one could be: each stop carries the state of all ports out of the tables and back."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
+MOST_FOR_LATENCY = 100_000
+"""So much work may be done where the latency of flows is what keeps time from being skipped; then it is given up."""
 LONGEST_WAIT_PS = 10_000_000_000
 """Where a steady state can be used only after longer than this, cycles are looked for too: one may be seen sooner."""
 
@@ -98,6 +100,7 @@ class Skip(Watcher):
         self._begin_ps = 0
         self._begin_regenerations = 0
         self._useless = 0
+        self._first_for_latency: int | None = None
 
     def watch(self, sides: Sequence[GeneratorSide], ports: Sequence[SwitchPort], refusal: str = "") -> None:
         """Take the ports that are looked at; `refusal` says why nothing may be skipped, if so."""
@@ -105,6 +108,7 @@ class Skip(Watcher):
         self.ports = ports
         self._refusal = refusal
         self.recurrence.watch(sides, ports)
+        self._first_for_latency = None
         self.reset()
 
     def allow(self, last_work: int) -> None:
@@ -248,7 +252,7 @@ class Skip(Watcher):
             return
         now_ps = self.loop.now_ps
         try:
-            proof = SteadyProof(self.sides, self.ports, self._ledger, now_ps, self.loop.next_change_ps)
+            proof = self._proof()
         except NotSteady as reason:
             self._ledger.count(str(reason))
             self.recurrence.want(not self._is_tapped)
@@ -256,6 +260,29 @@ class Skip(Watcher):
         self.steady_state = SteadyState(proof, now_ps)
         waits_ps = self.steady_state.valid_ps + self.steady_state.window_ps - now_ps
         self.recurrence.want(waits_ps > LONGEST_WAIT_PS and not self._is_tapped)
+
+    def _proof(self) -> SteadyProof:
+        """That a steady state holds from now on; latencies that have cost too much already are given up for it."""
+        try:
+            return SteadyProof(self.sides, self.ports, self._ledger, self.loop.now_ps, self.loop.next_change_ps)
+        except LatencyUnknown:
+            if not self._is_latency_too_dear():
+                raise
+            self._give_up_latency()
+            return SteadyProof(self.sides, self.ports, self._ledger, self.loop.now_ps, self.loop.next_change_ps)
+
+    def _is_latency_too_dear(self) -> bool:
+        """Whether too much has been stepped since the first time that latency was what kept time from being skipped."""
+        if self._first_for_latency is None:
+            self._first_for_latency = self.loop.work
+        return self.loop.work - self._first_for_latency > MOST_FOR_LATENCY
+
+    def _give_up_latency(self) -> None:
+        """What is measured of these ports' flows is not known any more."""
+        self._ledger.count("latency given up")
+        self._first_for_latency = None
+        for flow in (flow for side in self.sides for flow in side.flows if flow.is_measured):
+            flow.give_up_latency()
 
     def forget_steady_state(self) -> None:
         """It has been left."""
@@ -271,7 +298,10 @@ class Skip(Watcher):
         it_ends = last_ps > state.end_ps
         end_ps = min(last_ps, state.end_ps)
         begin_ps = end_ps - (state.long_window_ps if it_ends else state.window_ps)
-        if end_ps - state.long_window_ps >= state.valid_ps and begin_ps - now_ps >= state.window_ps:
+        is_usable = end_ps - state.long_window_ps >= state.valid_ps and begin_ps - now_ps >= state.window_ps
+        if is_usable and not state.is_settled(now_ps) and self._is_latency_too_dear():
+            self._give_up_latency()
+        if is_usable and state.is_settled(now_ps):
             if self._is_tapped:
                 self._ledger.count("a capture is open")
                 return
@@ -286,7 +316,7 @@ class Skip(Watcher):
     def _recompute(self, steady_state: SteadyState, begin_ps: int, now_ps: int, whole: bool) -> None:
         """Step a window up to now; `whole`: all of that instant, not only what a poll at it sees."""
         peaks = steady_state.peaks()
-        steady_state.place(begin_ps)
+        steady_state.place(begin_ps, self.loop.now_ps)
         self.loop.move_to(begin_ps - 1)
         self.schedule()
         self.recurrence.reset()

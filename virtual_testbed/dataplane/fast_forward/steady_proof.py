@@ -10,8 +10,9 @@ from virtual_testbed.dataplane.fast_forward.control_path import ControlPathAncho
 from virtual_testbed.dataplane.fast_forward.delivery import deliver, leaving, passes, shares, tally
 from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.line_backlog import Lines, most_waiting
+from virtual_testbed.dataplane.fast_forward.steady_latency import Feed, SteadyLatency, way
 from virtual_testbed.dataplane.model.counters import STOPPED
-from virtual_testbed.dataplane.model.flow import FlowState, Lane
+from virtual_testbed.dataplane.model.flow import FlowState, Lane, has_latency
 from virtual_testbed.dataplane.model.generator import GeneratorSide
 from virtual_testbed.dataplane.model.line import Line
 from virtual_testbed.dataplane.model.port import Path, SwitchPort, paths_through
@@ -19,6 +20,10 @@ from virtual_testbed.dataplane.model.port import Path, SwitchPort, paths_through
 
 class NotSteady(Exception):
     """Regeneration is not possible now; `str()` is the reason."""
+
+
+class LatencyUnknown(NotSteady):
+    """It would be possible if no latency were measured."""
 
 
 class Stay(NamedTuple):
@@ -60,6 +65,7 @@ class SteadyProof:
         longest_gap_ps: longest time between frames that keep a pause.
         tallies: of the paths that have frames in the switch now, or get some while the steady state lasts.
         fillers: by shut queue the path that fills it.
+        measured: flows with frames under way whose latency is measured; `latencies` of those that send.
 
     Raises:
         NotSteady: it does not.
@@ -97,6 +103,9 @@ class SteadyProof:
         for path, frames in self._in_transit:
             deliver(self.tallies, path, frames)
         self._certify()
+        self.measured = [flow for side in sides for flow in side.flows
+                         if has_latency(flow) and any(path in self.tallies for path in flow.paths)]
+        self.latencies = list(self._latencies())
 
     # ---- flows
 
@@ -272,6 +281,33 @@ class SteadyProof:
                                  first_delay_ps=_busy_ps(self._trains[id(line)], wait_ps + backlog[id(line)]))
         self._stays[id(line)] = stay
         return stay
+
+    # ---- latency
+
+    def _latencies(self) -> Iterator[SteadyLatency]:
+        """Of the flows whose latency is measured."""
+        for flow in (steady_flow.flow for steady_flow in self.steady_flows if has_latency(steady_flow.flow)):
+            lanes = [lane for lane in flow.kinds if self._reaches_its_end(lane)]
+            paths = dict.fromkeys(path for lane in lanes for path in way(lane)[0])
+            if any(self._feed(port).waits(port.line) for port in {path.out for path in paths} if port is not None):
+                raise LatencyUnknown("frames whose latency is measured wait for others")
+            if lanes:
+                yield SteadyLatency(flow, lanes, list(paths))
+
+    def _reaches_its_end(self, lane: Lane) -> bool:
+        """Whether frames come to a generator port; where others are dropped, the latency of their flow is not known."""
+        end = way(lane)[1]
+        if end is not None and self.tallies[end].fills:
+            raise LatencyUnknown("frames whose latency is measured fill a shut queue")
+        return lane.path is not None and end is None
+
+    def _feed(self, port: SwitchPort) -> Feed:
+        """What leaves by a port."""
+        line = port.line
+        lines = {id(before): before for _, steady_flow in self._carried[id(line)]
+                 for before in _lines_before(line, steady_flow)}
+        times_ps = {path.tx_time_ps for path in self.paths if path.out is port and passes(path)}
+        return Feed(lines, times_ps, bool(self._trains[id(line)]))
 
     # ---- thresholds
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from virtual_testbed.dataplane.fast_forward.buffer_levels import SteadyFlow, is_congested
 from virtual_testbed.dataplane.fast_forward.delivery import Tally, deliver, shares
+from virtual_testbed.dataplane.fast_forward.steady_latency import SteadyLatency
 from virtual_testbed.dataplane.fast_forward.steady_proof import SteadyProof
 from virtual_testbed.dataplane.model.buffer import EgressQueue, PriorityGroup, Share
 from virtual_testbed.dataplane.model.flow import FlowSnapshot, Lane
@@ -36,17 +37,24 @@ class SteadyState:
         self.valid_ps = now_ps + proof.settle_ps + 1
         self.end_ps = proof.end_ps
         self.uses = proof.uses
+        self._measured = proof.measured
+        self._latencies = proof.latencies
         self._fillers = proof.fillers
         self._ledger = proof.ledger
         self._shares = {share for path in self.tallies for share in shares(path)}
         self._shut = [(port, queue, queue.content())
                       for port in self.ports for queue in port.queues if port.gate & queue.bit]
 
-    def place(self, begin_ps: int) -> None:
-        """The state in which every frame due before `begin_ps` has been delivered, and none after."""
+    def place(self, begin_ps: int, now_ps: int) -> None:
+        """The state in which every frame due before `begin_ps` has been delivered, and none after, from the one now."""
         tallies = {path: tally.copy() for path, tally in self.tallies.items()}
+        invariants_ps = self._invariants_ps(now_ps)
         for steady_flow in self.flows:
             _place_flow(steady_flow, begin_ps, tallies)
+        for path, tally in tallies.items():
+            tally.arrive(path.arrived_ps)
+        for latency, invariant_ps in invariants_ps:
+            tallies[latency.last_path].arrive(latency.arrived_when_placed_ps(invariant_ps))
         for tally in tallies.values():
             tally.apply()
         for port in self.ports:
@@ -58,6 +66,18 @@ class SteadyState:
             anchor.place(begin_ps)
         for side in self.sides:
             side.empty()
+
+    def is_settled(self, now_ps: int) -> bool:
+        """Whether the latencies of all frames from now on are known, and of those under way."""
+        return not any(flow.is_measured for flow in self._measured) or (
+            now_ps >= self.valid_ps and all(latency.invariant_ps(now_ps) is not None
+                                            for latency in self._latencies if latency.flow.is_measured))
+
+    def _invariants_ps(self, now_ps: int) -> list[tuple[SteadyLatency, int]]:
+        """Latencies, each with what stays the same from instant to instant."""
+        found = [(latency, latency.invariant_ps(now_ps)) for latency in self._latencies
+                 if latency.flow.is_measured]
+        return [(latency, invariant_ps) for latency, invariant_ps in found if invariant_ps is not None]
 
     def _refill(self, port: SwitchPort, queue: EgressQueue[Path], runs: list[tuple[Path, int]],
                 tallies: Mapping[Path, Tally]) -> None:
@@ -112,4 +132,5 @@ def _place_flow(steady_flow: SteadyFlow, begin_ps: int, tallies: Mapping[Path, T
     launched = tuple([before + counts[lane] for lane, before in zip(flow.kinds, begin.launched)])
     flow.restore(FlowSnapshot(
         begin.state, begin.has_begun, flow.after(steady_flow.segment, frames), begin.later, begin.frozen,
-        (begin.position + frames) % len(flow.lanes), begin.sent + frames, lost, launched))
+        (begin.position + frames) % len(flow.lanes), begin.sent + frames, flow.sent_ps, lost,
+        launched))

@@ -16,7 +16,9 @@ STOPPED, STARTED, PAUSED = "stopped", "started", "paused"
 
 @dataclass(frozen=True)
 class FlowCounters:
-    """One flow. `transmit` is started, stopped or paused; `held_by` the received pause classes that hold it now."""
+    """One flow. `transmit` is started, stopped or paused; `held_by` the received pause classes that hold it now;
+    `latency_ps` the sum of the latencies of all frames (None: not measured, or a frame that was sent was not received).
+    """
 
     frames_tx: int
     frames_rx: int
@@ -24,6 +26,7 @@ class FlowCounters:
     bytes_rx: int
     transmit: str
     held_by: frozenset[int] = frozenset()
+    latency_ps: int | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from virtual_testbed.dataplane.model.events import EventLoop
 from virtual_testbed.dataplane.model.line import Line
 from virtual_testbed.dataplane.model.port import Path
 from virtual_testbed.dataplane.model.traffic import DataFlow
-from virtual_testbed.dataplane.model.units import Schedule, frame_time_ps
+from virtual_testbed.dataplane.model.units import Schedule, frame_time_ps, repeated_ps
 
 
 class Sender(Protocol):
@@ -93,6 +93,7 @@ class FlowSnapshot(NamedTuple):
     frozen: Segment | None
     position: int
     sent: int
+    sent_ps: int
     lost: int
     launched: tuple[int, ...]
 
@@ -112,7 +113,9 @@ class FlowState:
         has_begun: its delay since START is over; `begin_ps` when it is, or was.
         is_told: it was told to start, and not to stop since.
         frozen: what remains of the schedule while the flow is held.
-        sent: frames put on the line (the last one may still be on it).
+        wants_latency: sums of instants are kept for it; `is_measured` until its latency is given up.
+        sent: frames put on the line (the last one may still be on it); `sent_ps` the sum of the instants at which they
+            were.
     """
 
     def __init__(self, spec: DataFlow, index: int, side: Sender, loop: EventLoop) -> None:
@@ -130,11 +133,15 @@ class FlowState:
         self.parts = schedule.parts
         self.position = 0
         self.sent = 0
+        self.sent_ps = 0
         self.lost = 0
         self.sent_cleared = 0
         self.received_cleared = 0
         self.bytes_sent_cleared = 0
         self.bytes_received_cleared = 0
+        self.latency_cleared_ps: int | None = 0
+        self.wants_latency = spec.latency is not None
+        self.is_measured = self.wants_latency
         self.segment: Segment | None = None
         self.later: deque[Segment] = deque()
         self.frozen: Segment | None = None
@@ -155,12 +162,12 @@ class FlowState:
     def snapshot(self) -> FlowSnapshot:
         """Its state now."""
         return FlowSnapshot(self.state, self.has_begun, self.segment, tuple(self.later), self.frozen, self.position,
-                            self.sent, self.lost, tuple(lane.launched for lane in self.kinds))
+                            self.sent, self.sent_ps, self.lost, tuple(lane.launched for lane in self.kinds))
 
     def restore(self, snapshot: FlowSnapshot) -> None:
         """Take a state; its port sorts flows anew afterwards. Timers are not part of it."""
-        (self.state, self.has_begun, self.segment, later, self.frozen, self.position, self.sent, self.lost,
-         launched) = snapshot
+        (self.state, self.has_begun, self.segment, later, self.frozen, self.position, self.sent, self.sent_ps,
+         self.lost, launched) = snapshot
         if later or self.later:
             self.later = deque(later)
         for lane, frames in zip(self.kinds, launched):
@@ -174,10 +181,11 @@ class FlowState:
         if self.frozen is not None and self.frozen.due_ps > now_ps:
             self.frozen = self.frozen.moved(shift_ps)
 
-    def repeat(self, since: FlowSnapshot, times: int) -> None:
-        """Count what was sent since then so many times more, and take as many turns; what came due since then while PFC
-        holds it comes due that much later each time.
+    def repeat(self, since: FlowSnapshot, times: int, period_ps: int) -> None:
+        """Count what was sent since then so many times more, a period later each time, and take as many turns; what
+        came due since then while PFC holds it comes due that much later each time.
         """
+        self.sent_ps += repeated_ps(self.sent_ps - since.sent_ps, self.sent - since.sent, times, period_ps)
         frames = times * (self.sent - since.sent)
         self.sent += frames
         self.lost += times * (self.lost - since.lost)
@@ -323,13 +331,23 @@ class FlowState:
         moved_ps, residue = divmod(place * (self.step * self.parts + self.rest), self.parts)
         return Segment(burst_ps + moved_ps, residue, place, burst_ps, left)
 
-    def take(self) -> Lane:
+    def measure(self) -> None:
+        """Its latency is measured from now on, if that is wanted."""
+        self.is_measured = self.wants_latency
+
+    def give_up_latency(self) -> None:
+        """Its latency is not measured any more, until it is counted from 0 again."""
+        self.is_measured = False
+
+    def take(self, now_ps: int) -> Lane:
         """The next frame goes on the line."""
         lane = self.lanes[self.position]
         self.position += 1
         if self.position == len(self.lanes):
             self.position = 0
         self.sent += 1
+        if self.wants_latency:
+            self.sent_ps += now_ps
         lane.launched += 1
         due_ps, residue, place, burst_ps, left = self.segment  # type: ignore[misc]
         if left is not None or self.burst:
@@ -400,3 +418,14 @@ class FlowState:
     def _end(self, now_ps: int) -> None:
         self._stop(now_ps - 1)
         self.side.flow_changed()
+
+
+def is_complete(flow: FlowState) -> bool:
+    """Whether no frame of a flow has been lost, dropped or copied so far."""
+    return not flow.lost and not any(
+        path.lost or path.tx_side_drops or path.rx_side_drops or path.copies for path in flow.paths)
+
+
+def has_latency(flow: FlowState) -> bool:
+    """Whether the latency of a flow is measured, and known so far."""
+    return flow.is_measured and is_complete(flow)

@@ -111,7 +111,7 @@ class GeneratorSide:
             return
         if flow is self.loop.sampled:
             self.loop.has_sample = True
-        lane = flow.take()
+        lane = flow.take(now_ps)
         self.current = lane
         end_ps = now_ps + lane.tx_time_ps
         line.data_ps = now_ps

@@ -22,6 +22,7 @@ from virtual_testbed.dataplane.model.pause_receiver import ClassHabits, PauseRec
 from virtual_testbed.dataplane.model.pause_transmitter import PauseTransmitter, teach
 from virtual_testbed.dataplane.model.scheduler import EgressScheduler, SchedulerSnapshot, scheduler_of
 from virtual_testbed.dataplane.model.ties import Ties, kind_at
+from virtual_testbed.dataplane.model.units import repeated_ps
 from virtual_testbed.dataplane.model.while_shut import WhileShut
 
 _Answer = TypeVar("_Answer")
@@ -68,6 +69,7 @@ class PathSnapshot(NamedTuple):
     lost: int
     flushed: int
     drop_phase: int
+    arrived_ps: int
 
 
 class Path:
@@ -83,10 +85,12 @@ class Path:
         drop_one_in, drop_phase: a fault drops every n-th frame.
         copies: what a fault copies.
         rx .. lost: frames received, sent, dropped by reason, lost on the wire after being sent.
+        arrived_ps: the sum of the instants at which the frames sent reach the other end of the cable, kept where the
+            flow `wants_latency`.
     """
 
     __slots__ = ("flow", "frame_bytes", "size", "tx_time_ps", "pg", "out", "queue", "in_port", "blocked", "onward",
-                 "macs", "number", "cycle", "drop_one_in", "copies", *PathSnapshot._fields)
+                 "macs", "number", "cycle", "drop_one_in", "copies", "wants_latency", *PathSnapshot._fields)
 
     def __init__(self, flow: int, frame_bytes: int, in_port: SwitchPort, blocked: str | None) -> None:
         self.flow = flow
@@ -105,6 +109,8 @@ class Path:
         self.drop_one_in = 0
         self.copies = CopiesByPort()
         self.drop_phase = 0
+        self.wants_latency = False
+        self.arrived_ps = 0
         self.flushed = 0
         self.lost = 0
         self.rx = 0
@@ -131,12 +137,13 @@ class Path:
         """Its counts now."""
         return PathSnapshot(self.rx, self.tx, self.blocked_drops, self.tail_drops, self.pg_drops,
                             self.watchdog_tx_drops, self.watchdog_rx_drops, self.fault_drops, self.lost, self.flushed,
-                            self.drop_phase)
+                            self.drop_phase, self.arrived_ps)
 
     def restore(self, snapshot: PathSnapshot) -> None:
         """Take counts."""
         (self.rx, self.tx, self.blocked_drops, self.tail_drops, self.pg_drops, self.watchdog_tx_drops,
-         self.watchdog_rx_drops, self.fault_drops, self.lost, self.flushed, self.drop_phase) = snapshot
+         self.watchdog_rx_drops, self.fault_drops, self.lost, self.flushed, self.drop_phase,
+         self.arrived_ps) = snapshot
 
     def add(self, other: Path) -> None:
         """Count the frames of another path here."""
@@ -145,9 +152,12 @@ class Path:
         self.restore(PathSnapshot(*(mine + its for mine, its in zip(self.snapshot(), other.snapshot()))))
         self.drop_phase = phase
 
-    def repeat(self, since: PathSnapshot, times: int) -> None:
-        """Count what was counted since then so many times more."""
+    def repeat(self, since: PathSnapshot, times: int, period_ps: int) -> None:
+        """Count what was counted since then so many times more, a period later each time."""
+        arrived_ps = self.arrived_ps + repeated_ps(
+            self.arrived_ps - since.arrived_ps, self.tx - since.tx, times, period_ps)
         self.restore(PathSnapshot(*(new + times * (new - old) for new, old in zip(self.snapshot(), since))))
+        self.arrived_ps = arrived_ps
 
     @property
     def tx_side_drops(self) -> int:
@@ -531,6 +541,8 @@ class SwitchPort:
         if path is not None:
             self.current = None
             path.tx += 1
+            if path.wants_latency:
+                path.arrived_ps += now_ps + self.line.propagation_ps
             self.release(path, now_ps)
         if not self.awake:  # also without a backlog: finding nothing to send starts the round anew
             self.awake = True

@@ -54,6 +54,11 @@ class Duration:
     burst_period_ps: int = 0
 
 
+FIRST_BIT, LAST_BIT = "first bit", "last bit"
+"""From which of a frame's bits on its latency is measured, until its first bit is received: RFC 1242 calls these
+cut-through and store-and-forward."""
+
+
 @dataclass(frozen=True)
 class DataFlow:
     """Unicast IP frames from one generator port.
@@ -62,7 +67,8 @@ class DataFlow:
     come due evenly, whatever their sizes. `vlan_id` None: untagged. `queue` is the transmit queue (OTG
     `pfc_queue`) that received PFC can hold. `rx_ports` are the generator ports where frames count as received.
     `content` makes the bytes of frame k as captures show it (of the flow, k, and the MAC addresses that it has there);
-    None: k in 8 bytes, then zeros.
+    None: k in 8 bytes, then zeros. `latency` says from which of a frame's bits on its latency is measured: `FIRST_BIT`
+    or `LAST_BIT`; None: it is not.
     """
 
     name: str
@@ -79,6 +85,7 @@ class DataFlow:
     duration: Duration = Duration()
     vlan_id: int | None = None
     vlan_priority: int = 0
+    latency: str | None = None
     content: Callable[[DataFlow, int, str, str], bytes] | None = field(default=None, compare=False)
 
 

@@ -98,3 +98,12 @@ def simplest_rational(value: float, relative_error: float = 2.0**-24) -> Fractio
     for whole in reversed(terms):
         result = whole + 1 / result
     return result
+
+
+def repeated_ps(sum_ps: int, number: int, times: int, period_ps: int) -> int:
+    """What the sum of some instants grows by when as many come so many times more, a period later each time.
+
+    Args:
+        sum_ps: the sum of the instants; `number` how many there are.
+    """
+    return times * sum_ps + number * period_ps * (times * (times + 1) // 2)

@@ -156,7 +156,7 @@ class Oracle:
         found: Counts = {}
         for name, run in self.runs.items():
             values = {"frames_tx": run.tx, "frames_rx": run.rx, "bytes_tx": run.tx_bytes, "bytes_rx": run.rx_bytes,
-                      "transmit": run.transmit(),
+                      "transmit": run.transmit(), "latency_ps": run.known_latency(),
                       "held_by": run.end.holding(getattr(run.spec, "queue", -1))}
             found |= {("flow", name, key): value for key, value in values.items()}
         for name, end in self.by_name.items():

@@ -81,6 +81,10 @@ class Cable:
         """Picoseconds from one end to the other."""
         return self.length_m * 5000
 
+    def time(self, size: int) -> int:
+        """Picoseconds that a frame is on it."""
+        return (size + OVERHEAD_BYTES) * self.byte
+
 
 @dataclass(eq=False)
 class ControlItem:

@@ -17,7 +17,11 @@ SECOND = 10**12
 
 @dataclass(eq=False)
 class Frame:
-    """A data frame, and the places of the switch that it is in (ports as objects of the switch)."""
+    """A data frame, and the places of the switch that it is in (ports as objects of the switch).
+
+    Attributes:
+        begun, sent: when it went on the line of its generator port, and when its last bit had left.
+    """
 
     run: Run
     spec: DataFlow
@@ -29,10 +33,12 @@ class Frame:
     group: int = 0
     queue: int = 0
     cells: int = 0
+    begun: int = 0
+    sent: int = 0
 
     def on_the_next_cable(self) -> Frame:
         """The same frame as the next device receives it, with places of its own there."""
-        return Frame(self.run, self.spec, self.size, self.dscp, self.destination)
+        return Frame(self.run, self.spec, self.size, self.dscp, self.destination, begun=self.begun, sent=self.sent)
 
 
 class Run:
@@ -44,13 +50,16 @@ class Run:
             burst.
         made: frames that came due since the flow began; `position` frames put on the line since then.
         waiting: frames that wait for the line or are on it.
+        under_way: when each frame that has not been received went on the line; `latency` the sum of the latencies of
+            those that have, `is_known` none was under way when the counts were cleared.
     """
 
     def __init__(self, spec: Flow, end: GeneratorEnd, index: int) -> None:
         self.spec, self.end, self.index, self.clock = spec, end, index, end.clock
         self.active = self.commanded_pause = self.held = self.ended = False
         self.generation = self.base = self.number = self.phase = self.made = self.position = self.waiting = 0
-        self.tx = self.tx_bytes = self.rx = self.rx_bytes = 0
+        self.tx = self.tx_bytes = self.rx = self.rx_bytes = self.latency = 0
+        self.under_way, self.is_known = set[int](), True
 
     def start(self) -> None:
         """START."""
@@ -78,7 +87,8 @@ class Run:
 
     def clear(self) -> None:
         """Count from 0 again."""
-        self.tx = self.tx_bytes = self.rx = self.rx_bytes = 0
+        self.tx = self.tx_bytes = self.rx = self.rx_bytes = self.latency = 0
+        self.is_known = not self.under_way
 
     def resume(self) -> None:
         """Go on when nothing holds the flow any more: the frame it held back is due now."""
@@ -152,8 +162,20 @@ class Run:
         spec, position = self.spec, self.position
         assert isinstance(spec, DataFlow)
         self.position += 1
-        return Frame(self, spec, spec.sizes[position % len(spec.sizes)], spec.dscp[position % len(spec.dscp)],
-                     spec.destination_mac.lower())
+        size, begun = spec.sizes[position % len(spec.sizes)], self.clock.now
+        self.under_way.add(begun)
+        return Frame(self, spec, size, spec.dscp[position % len(spec.dscp)], spec.destination_mac.lower(),
+                     begun=begun, sent=begun + self.end.cable.time(size))
+
+    def received(self, frame: Frame, first_bit: int) -> None:
+        """A frame has come, its first bit at that instant."""
+        self.under_way.remove(frame.begun)
+        self.latency += first_bit - (frame.sent if frame.spec.latency == "last bit" else frame.begun)
+
+    def known_latency(self) -> int | None:
+        """The sum of the latencies of all frames, if it is measured and all have come."""
+        is_measured = isinstance(self.spec, DataFlow) and self.spec.latency is not None
+        return self.latency if is_measured and self.is_known and not self.under_way else None
 
     def sent(self, size: int) -> None:
         """A frame's last bit has left."""
@@ -212,6 +234,8 @@ class GeneratorEnd(LineEnd):
     def receive(self, frame: Frame) -> None:
         """A data frame's last bit has come."""
         self._count(frame.run, frame.size)
+        if self.spec is not None and self.spec.name in frame.spec.rx_ports:
+            frame.run.received(frame, self.clock.now - self.cable.time(frame.size))
 
     def _count(self, run: Run, size: int) -> None:
         self.rx += 1

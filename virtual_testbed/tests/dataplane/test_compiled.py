@@ -12,7 +12,7 @@ from virtual_testbed.dataplane.compiled import Compiled, tables
 from virtual_testbed.dataplane.compiled.cycle import COUNTS
 from virtual_testbed.dataplane.compiled.stepper import Stepper
 from virtual_testbed.dataplane.fast_forward import skip
-from virtual_testbed.dataplane.model.traffic import Duration
+from virtual_testbed.dataplane.model.traffic import FIRST_BIT, Duration
 from virtual_testbed.faults import BUILT_IN, Scope
 from virtual_testbed.tests.dataplane.differential import run_case
 from virtual_testbed.tests.dataplane.differential_cases import FAMILIES, make_case
@@ -26,7 +26,8 @@ EVERYWHERE = Scope()
 
 def incast(senders, percent, dscp=3):
     """So many ports send to one more."""
-    return [data(f"d{n}", n, senders, [dscp], dscp if dscp == 3 else 0, rate_fps=FULL * Fraction(percent, 100))
+    return [data(f"d{n}", n, senders, [dscp], dscp if dscp == 3 else 0, rate_fps=FULL * Fraction(percent, 100),
+                 latency=FIRST_BIT)
             for n in range(senders)]
 
 

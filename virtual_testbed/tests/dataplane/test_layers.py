@@ -13,7 +13,7 @@ PACKAGES = (DATA_PLANE + "model", DATA_PLANE + "compiled", DATA_PLANE + "fast_fo
 ROOMS = {
     "": ("outside", "network readout", "capture cabling paths load", "forwarding"),
     "fast_forward.": ("advance", "partition", "components", "skip", "recurrence steady_state", "steady_proof",
-                      "buffer_levels line_backlog", "control_path queue_growth frame_rotation delivery",
+                      "buffer_levels line_backlog steady_latency", "control_path queue_growth frame_rotation delivery",
                       "busy_periods ledger"),
     "compiled.": ("stepper", "transfer cycle stepping", "comparison", "compiler tables"),
     "model.": ("generator", "switch flow", "watchdog_port", "port", "ties",

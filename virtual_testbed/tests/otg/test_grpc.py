@@ -71,7 +71,7 @@ def test_version_check_passes(server, grpc_port):
 
 def test_traffic_metrics_and_states(client):
     config = base_config(client.api)
-    add_data(config, "data", 3, 3, 50, packets=1000)
+    add_data(config, "data", 3, 3, 50, packets=1000).metrics.latency.enable = True
     add_data(config, "late", 4, 4, 10, packets=10)
     client.api.set_config(config)
     neighbours = client.api.get_states(client.api.states_request()).ipv4_neighbors
@@ -83,6 +83,7 @@ def test_traffic_metrics_and_states(client):
     data, late = flows["data"], flows["late"]
     assert (data.transmit, data.frames_tx, data.frames_rx, data.bytes_rx, data.loss) == (
         "stopped", 1000, 1000, 1_024_000, 0)
+    assert data.latency.average_ns > 0 and late.latency.average_ns is None
     assert (late.transmit, late.frames_tx, late.frames_rx, late.bytes_tx) == ("stopped", 0, 0, 0)
     port = client.ports()["rx"]
     assert (port.frames_rx, port.frames_tx, port.link, port.speed) == (1000, 0, "up", 12_500_000)

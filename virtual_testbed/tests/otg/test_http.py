@@ -189,6 +189,33 @@ def test_a_flow_runs_its_time_and_stops_by_itself(client):
     assert client.ports()["rx"].frames_rx == metric.frames_rx
 
 
+def test_latency_of_flows_that_ask_for_it(client):
+    """From the first bit sent a frame takes its own time longer than from the last one."""
+    config = base_config(client.api)
+    for priority, mode in ((3, "store_forward"), (4, "cut_through")):
+        flow = add_data(config, mode, priority, priority, 30, seconds=2)
+        flow.metrics.latency.enable, flow.metrics.latency.mode = True, mode
+    add_data(config, "none", 1, 1, 10, seconds=2)
+    client.api.set_config(config)
+    client.transmit("start")
+    client.advance(1)
+    assert client.flows()["cut_through"].latency.average_ns is None, "frames are under way"
+    client.advance(2)
+    metrics = client.flows()
+    least_ns = metrics["store_forward"].latency.average_ns
+    assert 0 < least_ns < 1000
+    assert metrics["cut_through"].latency.average_ns == pytest.approx(least_ns + (FRAME_BYTES + 20) * 0.08)
+    assert metrics["cut_through"].latency.maximum_ns is None
+    assert metrics["none"].latency.average_ns is None
+
+
+def test_latency_of_pause_frames_is_refused(client):
+    config = base_config(client.api)
+    add_storm(config).metrics.latency.enable = True
+    with pytest.raises(Exception, match="latency.enable: true: not modelled for pause frames"):
+        client.api.set_config(config)
+
+
 def test_a_storm_holds_its_priority_and_releases_it(client):
     config = base_config(client.api)
     add_data(config, "lossless", 3, 3, 40, packets=1_000_000)

@@ -1,0 +1,1 @@
+"""Option: the average latency of data flows, where the traffic generators tell it."""
