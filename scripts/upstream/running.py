@@ -64,7 +64,8 @@ def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> 
             "PATH": f"{run.python.parent}{os.pathsep}{own.get('PATH', '')}",
             "ANSIBLE_CONFIG": "../ansible", "ANSIBLE_HOME": own.get("ANSIBLE_HOME", str(ROOT / ".ansible")),
             "ANSIBLE_LIBRARY": f"{STAND_INS / 'library'}{os.pathsep}../ansible/library",
-            CLOCK: lab.clock_url, SSH_PORT: str(next(iter(lab.switches.values())).ssh_port), FILE: str(run.folder / OUTCOMES), NAMES: ",".join(run.names)}
+            CLOCK: lab.clock_url, SSH_PORT: str(next(iter(lab.switches.values())).ssh_port),
+            FILE: str(run.folder / OUTCOMES), NAMES: ",".join(run.names)}
 
 
 def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], None]) -> UpstreamSession:

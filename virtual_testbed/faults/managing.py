@@ -250,6 +250,18 @@ class AgingStaysOn(Fault):
         return False
 
 
+class SwitchReboots(Fault):
+    """The switch reboots by itself, once, at the instant at which the fault begins (`from`), as after a panic of its
+    kernel. It is one of the whole switch.
+    """
+
+    name = "switch-reboots"
+
+    def reboots(self, reboots: bool) -> bool:
+        """It does."""
+        return True
+
+
 class PfcRemovalIgnored(Fault):
     """Removing a priority from `pfc_enable` never reaches the data plane: it stays lossless (sonic-swss#1055)."""
 
@@ -385,5 +397,5 @@ FAULTS: tuple[type[Fault], ...] = (
     WatchdogBlind, WatchdogFalseAlarm, WatchdogAnyPause, WatchdogLate, WatchdogLeaks, WatchdogActionMissing,
     WatchdogWide, WatchdogHitsAnother, WatchdogOnePortOnly, WatchdogRestoresInStorm, WatchdogNeverRestores,
     WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted, WatchdogStopIgnored,
-    AgingStaysOn, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
+    AgingStaysOn, SwitchReboots, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
     WatermarksFrozen, CountersNegative)

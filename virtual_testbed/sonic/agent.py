@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import datetime
 import logging
 import uuid
 from collections import Counter
@@ -35,7 +36,9 @@ from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
 from virtual_testbed.sonic.removal_faults import can_switch_aging, taking_effect, withhold_removals
 from virtual_testbed.sonic.resp import DatabaseError
-from virtual_testbed.sonic.restarts import CONTAINERS, PORTS, SSH, Recovery, RestartRequest, unpowered
+from virtual_testbed.sonic.restarts import (
+    CONTAINERS, PORTS, SSH, Recovery, RestartRequest, reboot_by_itself, unpowered,
+)
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, is_aging_off, log_ports
@@ -138,6 +141,8 @@ class SonicAgent:
         self._last_config: SwitchConfig | None = None  # what the hardware was told last
         self._recovery = Recovery()
         self._causes: list[RestartRequest] = []  # reboots, the last one last
+        self._panics_ps = sorted(fault.scope.from_ps for fault in faults
+                                 if fault.scope.switch in (None, switch) and fault.reboots(False))
         self._counters_then: SwitchCounters | None = None  # as they were at the last restart
         self._states_then: SwitchStates | None = None
         self._connect()
@@ -169,8 +174,9 @@ class SonicAgent:
             return False
 
     def next_stage_ps(self) -> int | None:
-        """When something of a switch that restarts is up again; None: everything is."""
-        return None if self._lost else self._recovery.next_ps()
+        """When something of a switch that restarts is up again, or it reboots by itself; None: never."""
+        due = [instant for instant in (self._recovery.next_ps(), *self._panics_ps[:1]) if instant is not None]
+        return None if self._lost else min(due, default=None)
 
     def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
         """The last poll of each counter group after the present instant (or `after_ps`), up to and including
@@ -257,7 +263,10 @@ class SonicAgent:
         self._connect()
 
     def _come_up(self) -> None:
-        """Bring up what is due. Raises DatabaseError."""
+        """Bring up what is due, or let the switch reboot by itself. Raises DatabaseError."""
+        while self._last_config is not None and self._panics_ps and self._panics_ps[0] <= self._network.now_ps:
+            del self._panics_ps[0]
+            self._restart(reboot_by_itself(datetime.datetime.now(datetime.UTC)))
         if self._recovery.take_due(self._network.now_ps):
             self._publish_restarts()
 

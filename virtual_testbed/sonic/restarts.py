@@ -5,6 +5,7 @@
 """
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +14,8 @@ from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.sonic.databases import Config
 
 PS_PER_S = 10 ** 12
+NOBODY = "N/A"
+"""In the row of a reboot that nobody asked for: user and time."""
 CONTAINERS = ("bgp", "database", "lldp", "pmon", "snmp", "swss", "syncd", "teamd")
 BOOT_TIME = "/run/boot_time"
 """File of a switch: since when it is up, seconds of the wall clock."""
@@ -60,6 +63,7 @@ class RestartRequest:
     Attributes:
         kind: a key of `RESTARTS`.
         user, time, name: who asked, when, in the words of `date` and as a name of a row: of a reboot.
+        reason: why it reboots, where nobody asked for it.
         config: JSON of the configuration that it comes up with; empty: the one that is in CONFIG_DB.
     """
 
@@ -67,6 +71,7 @@ class RestartRequest:
     user: str = ""
     time: str = ""
     name: str = ""
+    reason: str = ""
     config: str = ""
 
     @property
@@ -89,7 +94,17 @@ class RestartRequest:
 
     def cause(self) -> dict[str, str]:
         """Its row in the history of reboots."""
-        return {"cause": self.kind, "time": self.time, "user": self.user, "comment": "N/A"}
+        return {"cause": self.reason or self.kind, "time": self.time, "user": self.user, "comment": "N/A"}
+
+
+def row_name(instant: datetime.datetime) -> str:
+    """The name of a reboot's row, `2026_11_26_16_06_01`."""
+    return instant.strftime("%Y_%m_%d_%H_%M_%S")
+
+
+def reboot_by_itself(instant: datetime.datetime) -> RestartRequest:
+    """A switch whose kernel has panicked. `instant`: of the wall clock, which names its row."""
+    return RestartRequest("reboot", NOBODY, NOBODY, row_name(instant), "Kernel Panic")
 
 
 class Recovery:

@@ -292,6 +292,10 @@ class Fault:
         """
         return config
 
+    def reboots(self, reboots: bool) -> bool:
+        """Whether the switch reboots by itself at the instant at which the fault begins; healthy: it does not."""
+        return reboots
+
     def protocols(self, protocols: tuple[ControlProtocol, ...]) -> tuple[ControlProtocol, ...]:
         """What control planes run over the port's link; healthy, too, but in a quiet testbed nothing."""
         return protocols

@@ -106,6 +106,9 @@ def main() -> None:
     if program == "supervisorctl":
         _supervisorctl(container, rest)
         return
+    if (container, program) == ("bgp", "vtysh"):
+        print("% BGP instance not found")  # FRR's words where no BGP is configured
+        return
     if program in ("bash", "sh") and _CRITICAL in " ".join(rest):
         print("\n".join(f"program:{name}" for name in _PROGRAMS[container]))
         return

@@ -5,6 +5,7 @@ from tabulate import tabulate
 
 from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.commands.restarting import reboots
+from virtual_testbed.sonic.restarts import NOBODY
 
 _COLUMNS = {"cause": "Cause", "time": "Time", "user": "User", "comment": "Comment"}
 _MOST = 10
@@ -17,6 +18,9 @@ def last(switch: SwitchContext) -> None:
         print("Unknown")
         return
     row = found[0]
+    if row["user"] == NOBODY:
+        print(row["cause"])
+        return
     print(f"User issued '{row['cause']}' command [User: {row['user']}, Time: {row['time']}]")
 
 

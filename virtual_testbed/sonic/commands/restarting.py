@@ -8,18 +8,17 @@ import time
 from virtual_testbed.sonic.agent_keys import CAUSES, RESTART_KEY, SERVICES_KEY, UP
 from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.databases import Config, as_json, read_hash, read_hashes
-from virtual_testbed.sonic.restarts import RestartRequest
+from virtual_testbed.sonic.restarts import RestartRequest, row_name
 
 _PAUSE_S = 0.02
 _DATE = "%a %b %d %I:%M:%S %p UTC %Y"
-_NAME = "%Y_%m_%d_%H_%M_%S"
 
 
 def ask_for(switch: SwitchContext, kind: str, config: Config | None = None) -> None:
     """Ask for a restart. `config`: what it comes up with; None: what is in CONFIG_DB. Raises DatabaseError."""
     now = datetime.datetime.now(datetime.UTC)
     user = os.environ.get("SUDO_USER") or os.environ.get("USER") or "admin"
-    request = RestartRequest(kind, "admin" if user == "root" else user, now.strftime(_DATE), now.strftime(_NAME),
+    request = RestartRequest(kind, "admin" if user == "root" else user, now.strftime(_DATE), row_name(now),
                              "" if config is None else as_json(config))
     fields = [text for pair in request.fields().items() for text in pair]
     switch.connect("STATE_DB").call("HSET", RESTART_KEY, *fields)
