@@ -252,14 +252,22 @@ class AgingStaysOn(Fault):
 
 class SwitchReboots(Fault):
     """The switch reboots by itself, once, at the instant at which the fault begins (`from`), as after a panic of its
-    kernel. It is one of the whole switch.
+    kernel; with `only=services` its services restart, as after a crash of orchagent. It is one of the whole switch.
+
+    Raises:
+        ValueError: `only` is something else.
     """
 
     name = "switch-reboots"
+    options = ("only",)
 
-    def reboots(self, reboots: bool) -> bool:
-        """It does."""
-        return True
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._kind = "swss" if choice(options, "only", "services", "switch") == "services" else "reboot"
+
+    def restarts(self, kind: str) -> str:
+        """The switch, or its services."""
+        return self._kind
 
 
 class PfcRemovalIgnored(Fault):

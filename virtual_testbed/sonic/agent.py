@@ -37,7 +37,7 @@ from virtual_testbed.sonic.publisher import Publisher
 from virtual_testbed.sonic.removal_faults import can_switch_aging, taking_effect, withhold_removals
 from virtual_testbed.sonic.resp import DatabaseError
 from virtual_testbed.sonic.restarts import (
-    CONTAINERS, PORTS, SSH, Recovery, RestartRequest, reboot_by_itself, unpowered,
+    CONTAINERS, PORTS, SSH, Recovery, RestartRequest, restart_by_itself, unpowered,
 )
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
 from virtual_testbed.sonic.translate import Translation, translate
@@ -141,8 +141,8 @@ class SonicAgent:
         self._last_config: SwitchConfig | None = None  # what the hardware was told last
         self._recovery = Recovery()
         self._causes: list[RestartRequest] = []  # reboots, the last one last
-        self._panics_ps = sorted(fault.scope.from_ps for fault in faults
-                                 if fault.scope.switch in (None, switch) and fault.reboots(False))
+        self._crashes = sorted((fault.scope.from_ps, kind) for fault in faults
+                               if fault.scope.switch in (None, switch) and (kind := fault.restarts("")))
         self._counters_then: SwitchCounters | None = None  # as they were at the last restart
         self._states_then: SwitchStates | None = None
         self._connect()
@@ -174,8 +174,9 @@ class SonicAgent:
             return False
 
     def next_stage_ps(self) -> int | None:
-        """When something of a switch that restarts is up again, or it reboots by itself; None: never."""
-        due = [instant for instant in (self._recovery.next_ps(), *self._panics_ps[:1]) if instant is not None]
+        """When something of a switch that restarts is up again, or crashes; None: never."""
+        crashes_ps = [instant for instant, _ in self._crashes]
+        due = [instant for instant in (self._recovery.next_ps(), *crashes_ps) if instant is not None]
         return None if self._lost else min(due, default=None)
 
     def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
@@ -263,10 +264,10 @@ class SonicAgent:
         self._connect()
 
     def _come_up(self) -> None:
-        """Bring up what is due, or let the switch reboot by itself. Raises DatabaseError."""
-        while self._last_config is not None and self._panics_ps and self._panics_ps[0] <= self._network.now_ps:
-            del self._panics_ps[0]
-            self._restart(reboot_by_itself(datetime.datetime.now(datetime.UTC)))
+        """Bring up what is due, or let what crashes restart. Raises DatabaseError."""
+        while self._last_config is not None and self._crashes and self._crashes[0][0] <= self._network.now_ps:
+            _, kind = self._crashes.pop(0)
+            self._restart(restart_by_itself(kind, datetime.datetime.now(datetime.UTC)))
         if self._recovery.take_due(self._network.now_ps):
             self._publish_restarts()
 

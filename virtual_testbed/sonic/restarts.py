@@ -102,9 +102,14 @@ def row_name(instant: datetime.datetime) -> str:
     return instant.strftime("%Y_%m_%d_%H_%M_%S")
 
 
-def reboot_by_itself(instant: datetime.datetime) -> RestartRequest:
-    """A switch whose kernel has panicked. `instant`: of the wall clock, which names its row."""
-    return RestartRequest("reboot", NOBODY, NOBODY, row_name(instant), "Kernel Panic")
+def restart_by_itself(kind: str, instant: datetime.datetime) -> RestartRequest:
+    """Of a switch whose kernel, or a program of its, has crashed.
+
+    Args:
+        kind: a key of `RESTARTS`.
+        instant: of the wall clock, which names the row of a reboot.
+    """
+    return RestartRequest(kind, NOBODY, NOBODY, row_name(instant), "Kernel Panic")
 
 
 class Recovery:

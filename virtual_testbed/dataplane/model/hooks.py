@@ -292,9 +292,11 @@ class Fault:
         """
         return config
 
-    def reboots(self, reboots: bool) -> bool:
-        """Whether the switch reboots by itself at the instant at which the fault begins; healthy: it does not."""
-        return reboots
+    def restarts(self, kind: str) -> str:
+        """What restarts by itself at the instant at which the fault begins: the switch (`reboot`, `fast-reboot`,
+        `warm-reboot`) or its services (`swss`, `config reload`); healthy: nothing (empty).
+        """
+        return kind
 
     def protocols(self, protocols: tuple[ControlProtocol, ...]) -> tuple[ControlProtocol, ...]:
         """What control planes run over the port's link; healthy, too, but in a quiet testbed nothing."""
