@@ -19,7 +19,7 @@ def ask_for(switch: SwitchContext, kind: str, config: Config | None = None) -> N
     now = datetime.datetime.now(datetime.UTC)
     user = os.environ.get("SUDO_USER") or os.environ.get("USER") or "admin"
     request = RestartRequest(kind, "admin" if user == "root" else user, now.strftime(_DATE), row_name(now),
-                             "" if config is None else as_json(config))
+                             config="" if config is None else as_json(config))
     fields = [text for pair in request.fields().items() for text in pair]
     switch.connect("STATE_DB").call("HSET", RESTART_KEY, *fields)
 
