@@ -162,8 +162,6 @@ FAULTS: tuple[CampaignEntry, ...] = (
           "frames of .* that are held for long are dropped"),
     at_rx("aging-stays-on", "PFC-1 PFC-2", HELD, LOSSLESS, "frames of .* that are held for long are dropped",
           unseen="it drops no frame, and this switch has no vendor's command that it could keep from acting"),
-    CampaignEntry(CATALOGUE, "switch-reboots", ("switch-reboots@*,from=100s",),
-                  Declaration("rx", PORT, (LOSSLESS, LOSSY), "cannot be reached over SSH", IN_ERROR), ("PFC-1",)),
     at_rx("pause-late", "PFC-1 TIME-5", HELD, LOSSLESS, "pauses of .* act too late", "ns=1200"),
     at_rx("counted-short", "PFC-1", HELD, LOSSLESS, "the receive counter of .* is not the number of pauses sent"),
     at_tx("headroom-short", "HEAD-1 HEAD-3", HELD, LOSSLESS, "pauses are sent for .*, but frames that come in after"),
