@@ -38,8 +38,8 @@ def is_named(test: str, names: list[str]) -> bool:
 
 
 def is_chosen(test: str, names: list[str]) -> bool:
-    """Whether a test is run: one that restarts the switch or its services only by a name that says so, one of the folder
-    `warm_reboot` only by its name.
+    """Whether a test is run: one that restarts the switch or its services only by a name that says so, one of the
+    folder `warm_reboot` only by its name.
     """
     if f"/{WARM_REBOOT}/" in test:
         names = [name for name in names if WARM_REBOOT in name]
