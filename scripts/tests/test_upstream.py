@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,7 +60,8 @@ def fixture_checkout(tmp_path: Path) -> Path:
 @pytest.fixture(name="lab")
 def fixture_lab(tmp_path: Path) -> Endpoints:
     return Endpoints("vtb-x", "http://127.0.0.1:1", "127.0.0.1:2", "virtual", "http://127.0.0.1:1/clock",
-                     tmp_path / "testbed.yaml", tmp_path / "vtb", tmp_path / "none", {}, ())
+                     tmp_path / "testbed.yaml", tmp_path / "vtb", tmp_path / "none",
+                     {"dut": SimpleNamespace(ssh_port=2222)}, ())
 
 
 def refused(*words: str) -> str:
@@ -164,6 +166,7 @@ def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, la
     found = their_environment(run, lab, own)
     assert found["PYTHONPATH"] == f"..{os.pathsep}{ROOT / 'virtual_testbed/sonic_mgmt'}"
     assert found["ANSIBLE_CONFIG"] == "../ansible" and found["ANSIBLE_HOME"] == "/a" and "PFC_COMMAND" not in found
+    assert found["VIRTUAL_TESTBED_SSH_PORT"] == "2222", "where the first switch is"
     assert found["UPSTREAM_TESTS"] == "a,b" and found["VIRTUAL_TESTBED_CLOCK"] == "http://127.0.0.1:1/clock"
     words = their_command(run, lab, "vtb")
     assert "plain_otg" in words

@@ -24,6 +24,8 @@ OUTCOMES = "outcomes.jsonl"
 PLUGINS = ("simulated_sleep", "outcomes", "plain_otg")
 TOPOLOGY = "tgen"
 """Their marker of tests that need one switch and a traffic generator."""
+SSH_PORT = "VIRTUAL_TESTBED_SSH_PORT"
+"""Where the stand-in of Ansible's `wait_for` finds what sonic-mgmt looks for at port 22."""
 FOREIGN = ("ANSIBLE_", "PYTEST", "PYTHON", "PFC_", "VIRTUAL_TESTBED_", "VIRTUAL_ENV")
 """What this project's environment says, and is about other Pythons and other settings than sonic-mgmt's."""
 
@@ -65,7 +67,8 @@ def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> 
             "PATH": f"{run.python.parent}{os.pathsep}{own.get('PATH', '')}",
             "ANSIBLE_CONFIG": "../ansible", "ANSIBLE_HOME": own.get("ANSIBLE_HOME", str(ROOT / ".ansible")),
             "ANSIBLE_LIBRARY": f"{STAND_INS / 'library'}{os.pathsep}../ansible/library",
-            CLOCK: lab.clock_url, FILE: str(run.folder / OUTCOMES), NAMES: ",".join(run.names)}
+            CLOCK: lab.clock_url, SSH_PORT: str(next(iter(lab.switches.values())).ssh_port),
+            FILE: str(run.folder / OUTCOMES), NAMES: ",".join(run.names)}
 
 
 def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], None]) -> UpstreamSession:

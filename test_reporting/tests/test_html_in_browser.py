@@ -103,7 +103,8 @@ def pages():
         writer = started(folder / "run", url, run={**RUN, "run_id": "run", "expected": expected, "info": info})
         writer.write(parsed(
             verdict(1, run_id="run"),
-            verdict(2, "FAIL", run_id="run", plan_id="PFC-2", evidence={"timeline": with_storms(), "files": files, "latency_ns": LATENCY_NS},
+            verdict(2, "FAIL", run_id="run", plan_id="PFC-2",
+                    evidence={"timeline": with_storms(), "files": files, "latency_ns": LATENCY_NS},
                     checks=[verdict(status="FAIL")["checks"][0], {**verdict()["checks"][0], "name": "a-good-check"}]),
             verdict(3, "ERROR", run_id="run", priority=4, checks=[], cause="the link is down"),
             *(verdict(10 + number, run_id="run", port_id=f"Ethernet{4 + number}", priority=number % 8,

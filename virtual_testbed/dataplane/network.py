@@ -109,6 +109,16 @@ class Network:
         self._switches[config.name].configure(config, self.now_ps)
         self._refresh()
 
+    def clear_peaks(self, switch: str) -> None:
+        """Let the watermarks of a switch begin anew."""
+        found = self._switch(switch)
+        self._change()
+        for port in found.ports.values():
+            for share in (*port.pgs, *port.queues):
+                share.clear_peaks()
+                self._advance.ledger.forget_bound(share)
+        self._settle()
+
     def decide_watchdog_by(self, switch: str, decider: Decider) -> None:
         """Leave it to somebody else where a storm of a switch's queue begins and ends."""
         self._switch(switch).watchdog.decide_by(decider)

@@ -40,6 +40,9 @@ class Agent(Protocol):
     def apply_configuration(self) -> bool:
         """Takes over what was written to CONFIG_DB before the call; True when something changed."""
 
+    def next_stage_ps(self) -> int | None:
+        """When something of a switch that restarts is up again, which `apply_configuration` has to see; None: never."""
+
     def publish_states(self) -> None:
         """Writes the states that are visible without polling, as of now."""
 
@@ -87,7 +90,7 @@ class Simulation:
     def advance_to(self, time_ps: int) -> None:
         """Applies the configuration changes made so far, then computes up to that instant.
 
-        On the way it stops where a switch polls counters, and polls them.
+        On the way it stops where a switch polls counters, and polls them, and where a part of one comes up again.
 
         Raises:
             SimulationLate: the data plane takes too long; time stands still at an earlier instant, which the switches
@@ -96,6 +99,20 @@ class Simulation:
                 (for good).
         """
         self.refresh()
+        while (stage_ps := self._next_stage_ps()) is not None and stage_ps < time_ps:
+            self._advance_evenly_to(max(stage_ps, self.now_ps))
+            self.refresh()
+        self._advance_evenly_to(time_ps)
+        if self._next_stage_ps() == time_ps:
+            self.refresh()
+
+    def _next_stage_ps(self) -> int | None:
+        """When something of a switch comes up next."""
+        found = (self._with_agent(switch, lambda agent: agent.next_stage_ps()) for switch in self._factories)
+        return min((instant for instant in found if instant is not None), default=None)
+
+    def _advance_evenly_to(self, time_ps: int) -> None:
+        """Computes up to that instant, with stops where switches poll counters."""
         begin_ps = self.now_ps
         polls = {switch: dict(self._with_agent(switch, lambda agent: agent.due_polls(time_ps)))
                  for switch in self._factories}

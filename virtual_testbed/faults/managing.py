@@ -250,6 +250,26 @@ class AgingStaysOn(Fault):
         return False
 
 
+class SwitchReboots(Fault):
+    """The switch reboots by itself, once, at the instant at which the fault begins (`from`), as after a panic of its
+    kernel; with `only=services` its services restart, as after a crash of orchagent. It is one of the whole switch.
+
+    Raises:
+        ValueError: `only` is something else.
+    """
+
+    name = "switch-reboots"
+    options = ("only",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._kind = "swss" if choice(options, "only", "services", "switch") == "services" else "reboot"
+
+    def restarts(self, kind: str) -> str:
+        """The switch, or its services."""
+        return self._kind
+
+
 class PfcRemovalIgnored(Fault):
     """Removing a priority from `pfc_enable` never reaches the data plane: it stays lossless (sonic-swss#1055)."""
 
@@ -385,5 +405,5 @@ FAULTS: tuple[type[Fault], ...] = (
     WatchdogBlind, WatchdogFalseAlarm, WatchdogAnyPause, WatchdogLate, WatchdogLeaks, WatchdogActionMissing,
     WatchdogWide, WatchdogHitsAnother, WatchdogOnePortOnly, WatchdogRestoresInStorm, WatchdogNeverRestores,
     WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted, WatchdogStopIgnored,
-    AgingStaysOn, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
+    AgingStaysOn, SwitchReboots, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
     WatermarksFrozen, CountersNegative)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import datetime
 import logging
 import uuid
 from collections import Counter
@@ -17,14 +18,15 @@ from typing import Protocol
 
 from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.dataplane.model.control_plane import ControlProtocol
-from virtual_testbed.dataplane.model.counters import SwitchCounters, SwitchStates
+from virtual_testbed.dataplane.model.counters import ALL_PARTS, SwitchCounters, SwitchStates
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueue
 from virtual_testbed.sonic import databases, flex_counters
-from virtual_testbed.sonic.agent_keys import BOOT_KEY
+from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, RESTART_KEY, SERVICES_KEY, UP
 from virtual_testbed.sonic.control_plane import ControlPlane
 from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of
 from virtual_testbed.sonic.counters_db import CountersDb
+from virtual_testbed.sonic.counters_since import since, states_since
 from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.dynamic_buffers import in_effect, is_dynamic, memory_bytes
 from virtual_testbed.sonic.factory import factory_config, switch_mac
@@ -34,6 +36,9 @@ from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
 from virtual_testbed.sonic.removal_faults import can_switch_aging, taking_effect, withhold_removals
 from virtual_testbed.sonic.resp import DatabaseError
+from virtual_testbed.sonic.restarts import (
+    CONTAINERS, PORTS, SSH, Recovery, RestartRequest, restart_by_itself, unpowered,
+)
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, is_aging_off, log_ports
@@ -57,6 +62,9 @@ class SwitchDataPlane(Protocol):
     def configure_switch(self, config: SwitchConfig) -> None:
         """Add a switch or change its configuration now."""
 
+    def clear_peaks(self, switch: str) -> None:
+        """Let the watermarks of a switch begin anew."""
+
     def decide_watchdog_by(self, switch: str, decider: Decider) -> None:
         """Leave it to somebody else where a storm of a switch's queue begins and ends."""
 
@@ -68,7 +76,7 @@ class SwitchDataPlane(Protocol):
 
 
 class ChangeWatch:
-    """Knows whether CONFIG_DB, or the SDK's part of ASIC_DB, was written to, without a race.
+    """Knows whether CONFIG_DB, the SDK's part of ASIC_DB, or what asks for a restart was written to, without a race.
 
     Redis answers a PING on the subscribed connection after the notifications of all earlier writes, so what was written
     before `seen` is called is seen by it.
@@ -76,7 +84,8 @@ class ChangeWatch:
 
     def __init__(self, redis_socket: str) -> None:
         self._connection = databases.connect(redis_socket, "CONFIG_DB")
-        watched = [f"__keyspace@{databases.NUMBERS[name]}__:*" for name in ("CONFIG_DB", "ASIC_DB")]
+        watched = [f"__keyspace@{databases.NUMBERS[name]}__:{keys}"
+                   for name, keys in (("CONFIG_DB", "*"), ("ASIC_DB", "*"), ("STATE_DB", RESTART_KEY))]
         self._connection.send([("PSUBSCRIBE", *watched)])
         for _ in watched:
             self._connection.read()
@@ -129,6 +138,13 @@ class SonicAgent:
         self._intervals = Intervals({})
         self._lost = False
         self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
+        self._last_config: SwitchConfig | None = None  # what the hardware was told last
+        self._recovery = Recovery()
+        self._causes: list[RestartRequest] = []  # reboots, the last one last
+        self._crashes = sorted((fault.scope.from_ps, kind) for fault in faults
+                               if fault.scope.switch in (None, switch) and (kind := fault.restarts("")))
+        self._counters_then: SwitchCounters | None = None  # as they were at the last restart
+        self._states_then: SwitchStates | None = None
         self._connect()
         self.apply_configuration()
 
@@ -140,8 +156,14 @@ class SonicAgent:
         try:
             if self._lost:
                 self._connect()
+            is_written = self._watch.seen()
+            if is_written:
+                self._restart_if_asked()
+            self._come_up()
+            if self._recovery.is_down(PORTS):
+                return False
             starts = self._applied is None
-            if not (self._watch.seen() or starts):
+            if not (is_written or starts):
                 return False
             changed = self._apply(databases.read_config(self._config))
             if starts:
@@ -150,6 +172,12 @@ class SonicAgent:
         except DatabaseError as error:
             self._lose(error)
             return False
+
+    def next_stage_ps(self) -> int | None:
+        """When something of a switch that restarts is up again, or crashes; None: never."""
+        crashes_ps = [instant for instant, _ in self._crashes]
+        due = [instant for instant in (self._recovery.next_ps(), *crashes_ps) if instant is not None]
+        return None if self._lost else min(due, default=None)
 
     def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
         """The last poll of each counter group after the present instant (or `after_ps`), up to and including
@@ -191,6 +219,7 @@ class SonicAgent:
                 databases.write_config(self._config, factory_config(self._profile, self._switch), {})
             self._config.call("SET", "CONFIG_DB_INITIALIZED", "1")
             self._state.publish({BOOT_KEY: {"id": uuid.uuid4().hex}})
+            self._publish_restarts()
             self._hooks = Hooks(copy.deepcopy(self._faults))  # what a fault remembers is one start of one switch
             if not can_switch_aging(self._hooks, self._switch, self._profile):
                 self._asic.call("HSET", SDK, REFUSES, "yes")
@@ -203,6 +232,51 @@ class SonicAgent:
         self._applied = None
         self._lost = False
         self._shown = None
+
+    def _restart_if_asked(self) -> None:
+        """Begin a restart that a command has asked for. Raises DatabaseError."""
+        with databases.connect(self._socket, "STATE_DB") as connection:
+            request = RestartRequest.read(databases.read_hash(connection, RESTART_KEY))
+            connection.call("DEL", RESTART_KEY)
+        if request is not None:
+            self._restart(request)
+
+    def _restart(self, request: RestartRequest) -> None:
+        """Let everything go down that restarts. Raises DatabaseError."""
+        _log.info("%s: %s at %.3f s of simulated time", self._switch, request.kind, self._network.now_ps / 1e12)
+        self._recovery.begin(request.restart, self._network.now_ps)
+        if request.restart.is_reboot:
+            self._causes.append(request)
+        if not request.restart.is_dark:
+            self._publish_restarts()
+            return
+        if self._last_config is not None:
+            self._network.configure_switch(unpowered(self._last_config))
+            self._network.clear_peaks(self._switch)
+            self._counters_then = self._network.switch_counters(self._switch, ALL_PARTS)
+            self._states_then = self._network.switch_states(self._switch)
+        self._control_plane = ControlPlane()
+        self._oper.clear()
+        self._flaps.clear()
+        if (wanted := request.configuration()) is not None:
+            databases.write_config(self._config, wanted)
+        self.close()
+        self._connect()
+
+    def _come_up(self) -> None:
+        """Bring up what is due, or let what crashes restart. Raises DatabaseError."""
+        while self._last_config is not None and self._crashes and self._crashes[0][0] <= self._network.now_ps:
+            _, kind = self._crashes.pop(0)
+            self._restart(restart_by_itself(kind, datetime.datetime.now(datetime.UTC)))
+        if self._recovery.take_due(self._network.now_ps):
+            self._publish_restarts()
+
+    def _publish_restarts(self) -> None:
+        """Write what is up and what is not, and the reboots so far. Raises DatabaseError."""
+        says = {part: DOWN if self._recovery.is_down(part) else UP for part in (SSH, *CONTAINERS)}
+        reboots = self._causes if not self._recovery.is_down(SSH) else self._causes[:-1]
+        self._state.publish({BOOT_KEY: {SSH: says.pop(SSH)}, SERVICES_KEY: says,
+                             **{f"{CAUSES}{reboot.name}": reboot.cause() for reboot in reboots}})
 
     def _lose(self, error: DatabaseError) -> None:
         if not self._lost:
@@ -239,6 +313,7 @@ class SonicAgent:
         if old is not None and old.config == translation.config:
             return False
         self._network.configure_switch(translation.config)
+        self._last_config = translation.config
         if old is None and self._decider is not None:
             self._network.decide_watchdog_by(self._switch, self._decider)
         return True
@@ -272,9 +347,9 @@ class SonicAgent:
         if self._lost or self._applied is None:
             return
         config = self._applied.config
-        counters = self._network.switch_counters(self._switch, parts_of(groups)) if groups else None
+        counters = self._counters_now(parts_of(groups)) if groups else None
         self._hooks.now_ps = self._network.now_ps
-        seen = self._network.switch_states(self._switch) if states or self._hooks.faults else None
+        seen = self._states_now() if states or self._hooks.faults else None
         if seen is not None and self._hooks.faults:
             self._run_protocols(seen, config)
         try:
@@ -284,6 +359,16 @@ class SonicAgent:
                 self._publish_states(seen, config)
         except DatabaseError as error:
             self._lose(error)
+
+    def _counters_now(self, parts: Collection[str]) -> SwitchCounters:
+        """Counters since the last restart."""
+        found = self._network.switch_counters(self._switch, parts)
+        return found if self._counters_then is None else since(found, self._counters_then)
+
+    def _states_now(self) -> SwitchStates:
+        """States, with the watchdog's counters since the last restart."""
+        found = self._network.switch_states(self._switch)
+        return found if self._states_then is None else states_since(found, self._states_then)
 
     def _run_protocols(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Control planes have talked up to now."""

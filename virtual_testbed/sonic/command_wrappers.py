@@ -27,7 +27,10 @@ MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat",
            "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
            "sonic-db-dump": "db_dump", "redis-dump": "redis_dump", "ecnconfig": "ecnconfig", "mmuconfig": "mmuconfig",
            "buffershow": "buffershow", "dropstat": "dropstat",
-           "config": "config", "counterpoll": "counterpoll", "docker": "docker"}
+           "config": "config", "counterpoll": "counterpoll", "docker": "docker", "systemctl": "systemctl",
+           "uptime": "uptime", "reboot": "reboot reboot", "fast-reboot": "reboot fast-reboot",
+           "warm-reboot": "reboot warm-reboot"}
+"""Program -> module in `commands`, with the first words that it is given."""
 BUILD = "202505.virtual"
 VERSION = {"sonic_os_version": "12", "debian_version": "12.11",
            "kernel_version": "6.1.0-29-2-amd64", "commit_id": "virtual", "branch": "202505", "build_date": "n/a",
@@ -37,7 +40,7 @@ _FILE_PROGRAMS = ("cat", "ls", "cp", "mv", "rm", "mkdir", "touch", "stat", "grep
                   "jq", "diff")
 REDIS_FOLDER = Path("/var/run/redis")
 """Where a SONiC image has the socket of its Redis, and the file that says which database is which."""
-_SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/home/admin")
+_SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/home/admin", "/dev/shm")
 
 
 def command_folder(root: str) -> Path:

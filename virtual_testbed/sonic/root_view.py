@@ -33,7 +33,7 @@ OWN_FOLDERS = {"/var": "var", "/tmp": "tmp", "/home": "home", "/root": "root", "
 MIXED_FOLDERS = {"/etc": "etc/sonic", "/usr/share": "usr/share/sonic"}
 _HIDDEN = ("/var", "/tmp", "/home", "/root", "/run", "/dev", "/sys/class/net")
 _SKELETON = ("etc/sonic", "usr/share/sonic", "sys/class/net", "var/core", "var/log", "var/cache", "var/lib", "var/tmp",
-             "tmp", "home/admin", "root")
+             "tmp", "home/admin", "root", "run", "dev/shm")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
                  "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"}

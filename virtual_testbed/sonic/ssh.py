@@ -7,12 +7,15 @@ one JSON line when ready; ends on SIGTERM and with its parent.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +25,20 @@ import asyncssh
 
 from virtual_testbed.process import RUN_VARIABLE, die_with_parent
 from virtual_testbed.sonic import command_server, command_wrappers, databases, processes, root_view
+from virtual_testbed.sonic.agent_keys import BOOT_KEY, DOWN
 from virtual_testbed.sonic.profile import ProfileError, load_profile
-from virtual_testbed.sonic.resp import DatabaseError
+from virtual_testbed.sonic.resp import Connection, DatabaseError
+from virtual_testbed.sonic.restarts import BOOT_TIME, SSH
 from virtual_testbed.sonic.sftp import SwitchFiles
 from virtual_testbed.sonic.ssh_auth import Account, Login
 
 _log = logging.getLogger(__name__)
 _CLIENT_VARIABLES = ("LANG", "LC_", "TERM", "COLORTERM")
+_BANNER = "OpenSSH_9.2p1 Debian-2+deb12u5"
+"""As the SSH server of an image says who it is; sonic-mgmt takes a switch for up when it reads that."""
+_POWER_S = 0.1
+"""How often the server looks whether the switch reboots, wall clock."""
+_DATABASE_S = 1.0
 
 
 class SettingsError(Exception):
@@ -121,6 +131,31 @@ def _root(settings: Settings, decision: root_view.ViewDecision) -> str:
     return "" if decision.kind == root_view.NAMESPACE else str(settings.root)
 
 
+class Power:
+    """Whether the switch is up, as its agent says: while it reboots nobody can log in."""
+
+    def __init__(self, redis_socket: str) -> None:
+        """The switch is taken to be up until the agent says otherwise."""
+        self._socket = redis_socket
+        self._connection: Connection | None = None
+        self._is_up = True
+
+    def is_up(self) -> bool:
+        """As it is now; a Redis that does not answer, or knows nothing, changes nothing."""
+        try:
+            if self._connection is None:
+                self._connection = Connection(self._socket, databases.NUMBERS["STATE_DB"], _DATABASE_S)
+            said = self._connection.call("HGET", BOOT_KEY, SSH)
+        except DatabaseError:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+            said = None
+        if said is not None:
+            self._is_up = said != DOWN
+        return self._is_up
+
+
 class Shell:
     """What a login finds: environment, home, and files that follow the databases."""
 
@@ -157,6 +192,20 @@ class Shell:
         except (DatabaseError, OSError) as error:
             _log.warning("%s: /sys/class/net is not up to date: %s", self._settings.name, error)
 
+    def boot(self) -> None:
+        """Begin uptime, with what lives in memory alone empty."""
+        for folder in ("dev/shm", "tmp"):
+            for path in (self.prefix / folder).glob("*"):
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+        self.start_uptime()
+
+    def start_uptime(self) -> None:
+        """Note that the switch is up since now."""
+        (self.prefix / BOOT_TIME.lstrip("/")).write_text(f"{time.time()}\n", encoding="ascii")
+
     def _write_port(self, port: str, row: Mapping[str, str]) -> None:
         if (self.prefix / "sys/class/net" / port).is_dir():
             up = row.get("oper_status") == "up"
@@ -181,19 +230,60 @@ async def run_server(settings: Settings, keys: Keys, decision: root_view.ViewDec
     os.chdir(shell.home)
     account = Account.read(settings.user, settings.password, keys.authorized)
     requests = Requests(shell)
+    logins = Logins(account)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    listener = await asyncssh.listen(
-        "127.0.0.1", settings.port, server_factory=lambda: Login(account),
-        server_host_keys=[asyncssh.import_private_key(keys.host)], process_factory=requests.handle,
-        sftp_factory=lambda channel: SwitchFiles(channel, shell.prefix), allow_scp=True, encoding=None,
-        line_editor=False, keepalive_interval=30, x11_forwarding=False, agent_forwarding=False)
-    print(json.dumps({"ready": True, "ssh_port": listener.get_port(), "root_view": decision.kind,
+
+    async def listen(port: int) -> asyncssh.SSHAcceptor:
+        return await asyncssh.listen(
+            "127.0.0.1", port, server_factory=logins.make, server_version=_BANNER,
+            server_host_keys=[asyncssh.import_private_key(keys.host)], process_factory=requests.handle,
+            sftp_factory=lambda channel: SwitchFiles(channel, shell.prefix), allow_scp=True, encoding=None,
+            line_editor=False, keepalive_interval=30, x11_forwarding=False, agent_forwarding=False)
+
+    listener = await listen(settings.port)
+    port = listener.get_port()
+    shell.start_uptime()
+    print(json.dumps({"ready": True, "ssh_port": port, "root_view": decision.kind,
                       "root_view_reason": decision.reason}), flush=True)
-    await stop.wait()
+    power = Power(settings.redis_socket)
+    while await _goes_on(stop, power, True):
+        listener.close()
+        logins.end()
+        await requests.end()
+        if not await _goes_on(stop, power, False):
+            return
+        shell.boot()
+        listener = await listen(port)
     listener.close()
     await requests.end()
+
+
+async def _goes_on(stop: asyncio.Event, power: Power, is_up: bool) -> bool:
+    """Wait while the switch is up (or is not); False when the server is to end."""
+    while power.is_up() == is_up:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), _POWER_S)
+            return False
+    return True
+
+
+class Logins:
+    """The connections that are open."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._open: set[asyncssh.SSHServerConnection] = set()
+
+    def make(self) -> Login:
+        """What authenticates one more connection."""
+        return Login(self._account, self._open)
+
+    def end(self) -> None:
+        """Cut all: a switch that reboots says no more to its clients."""
+        for connection in tuple(self._open):
+            connection.abort()
 
 
 class Requests:

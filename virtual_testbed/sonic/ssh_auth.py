@@ -25,8 +25,21 @@ class Account:
 class Login(asyncssh.SSHServer):
     """One connection's authentication."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: Account, connections: set[asyncssh.SSHServerConnection]) -> None:
+        """Nobody has logged in yet. `connections`: this one is among them while it is open."""
         self._account = account
+        self._connections = connections
+        self._own: asyncssh.SSHServerConnection | None = None
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        """A client has connected."""
+        self._own = conn
+        self._connections.add(conn)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection has ended."""
+        if self._own is not None:
+            self._connections.discard(self._own)
 
     def begin_auth(self, username: str) -> bool:
         """Authentication is required."""

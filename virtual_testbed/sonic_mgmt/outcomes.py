@@ -25,6 +25,8 @@ FILE = "UPSTREAM_OUTCOMES"
 NAMES = "UPSTREAM_TESTS"
 RESTARTS = ("reboot", "restart")
 """In the name of a test that restarts the switch or its services."""
+WARM_REBOOT = "warm_reboot"
+"""Folder of tests that reboot a switch in the midst of a storm, where SONiC refuses to; sonic-mgmt skips them all."""
 BADNESS = ("passed", "skipped", "failed", "error")
 
 sys.modules.setdefault("nnpy", types.ModuleType("nnpy"))
@@ -36,7 +38,12 @@ def is_named(test: str, names: list[str]) -> bool:
 
 
 def is_chosen(test: str, names: list[str]) -> bool:
-    """Whether a test is run: one that restarts the switch or its services only by a name that says so."""
+    """Whether a test is run: one that restarts the switch or its services only by a name that says so, one of the
+    folder `warm_reboot` only by its name.
+    """
+    if f"/{WARM_REBOOT}/" in test:
+        names = [name for name in names if WARM_REBOOT in name]
+        return bool(names) and is_named(test, names)
     if any(word in test for word in RESTARTS):
         names = [name for name in names if any(word in name for word in RESTARTS)]
         return bool(names) and is_named(test, names)

@@ -41,7 +41,7 @@ NAMES = {
     "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",
     "watchdog-action-kept", "watchdog-set-kept", "watchdog-any-pause", "watchdog-restores-in-storm",
     "watchdog-one-port-only", "watchdog-hits-another", "watchdog-drops-counted-as-sent", "drops-counted-twice",
-    "watermarks-frozen"}
+    "watermarks-frozen", "switch-reboots"}
 NEEDED = {"pause-acts-elsewhere": "on=Ethernet4", "pfc-counted-elsewhere": "on=Ethernet4",
           "xoff-elsewhere": "on=Ethernet4", "misclassified": "ip=4,to=0", "counters-of-another": "of=Ethernet4",
           "map-entry-wrong": "priority=4,to=0", "watchdog-hits-another": "to=4"}

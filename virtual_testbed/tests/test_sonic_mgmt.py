@@ -1,5 +1,9 @@
 """sonic-mgmt's own tests on a virtual testbed: the lab files, the stand-ins for its modules."""
+import contextlib
 import json
+import socket
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,7 +12,8 @@ import yaml
 
 from virtual_testbed.sonic_mgmt import checkout as lab
 from virtual_testbed.sonic_mgmt import plain_otg
-from virtual_testbed.sonic_mgmt.library import minigraph_facts, sonic_basic_facts
+from virtual_testbed.sonic_mgmt.library import (
+    dut_basic_facts, interface_facts, minigraph_facts, sonic_basic_facts, wait_for)
 from virtual_testbed.supervision.endpoints import Endpoints, OtgPort
 
 GROUPS = "---\n  - lab\n  - snappi-sonic\n"
@@ -110,6 +115,47 @@ def test_basic_facts_are_those_of_config_db_and_the_image() -> None:
     assert found["basic_facts"]["hwsku"] == "sku" and found["basic_facts"]["num_asic"] == 1
     assert found["basic_facts"]["mgmt_interface"] == ["192.0.2.9/24"]
     assert found["features"] == {"swss": {"state": "enabled"}} and found["versions"]["build_version"] == "b"
+
+
+def test_more_basic_facts_say_what_a_switch_is_not() -> None:
+    found = dut_basic_facts.facts(TABLES, {"kernel_version": "6.1.0-29-2-amd64", "branch": "202505"})
+    assert (found["release"], found["kernel_version"], found["hwsku"]) == ("202505", "6.1.0", "sku")
+    assert found["feature_status"] == {"swss": "enabled"}
+    assert not any(found[name] for name in ("is_multi_asic", "is_smartswitch", "is_chassis", "is_dpu"))
+
+
+def test_facts_of_interfaces_name_the_ports_whose_link_is_down(tmp_path: Path) -> None:
+    for port, state in (("Ethernet0", "up"), ("Ethernet4", "down")):
+        (tmp_path / port).mkdir()
+        for name, text in {"operstate": state, "address": "00:11", "mtu": "9100", "speed": "100000"}.items():
+            (tmp_path / port / name).write_text(f"{text}\n")
+    found = interface_facts.facts(tmp_path, ["Ethernet0", "Ethernet4", "Ethernet8"])
+    assert found["ansible_interface_link_down_ports"] == ["Ethernet4", "Ethernet8"]
+    assert found["ansible_interface_facts"]["Ethernet0"]["link"] is True
+
+
+@pytest.fixture(name="server")
+def fixture_server() -> Iterator[socket.socket]:
+    """A socket that takes connections and says who it is."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    connection.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
+                    connection.close()
+        threading.Thread(target=answer, daemon=True).start()
+        yield server
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_port_is_open_when_it_says_what_is_expected(server: socket.socket) -> None:
+    port = server.getsockname()[1]
+    assert wait_for.is_open("127.0.0.1", port, r"OpenSSH_[\w\.]+ Debian"), "sonic-mgmt's pattern"
+    assert wait_for.is_open("127.0.0.1", port, "") and not wait_for.is_open("127.0.0.1", port, "Ubuntu")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        closed = other.getsockname()[1]
+    assert not wait_for.is_open("127.0.0.1", closed, ""), "nobody listens"
 
 
 def test_rates_are_those_of_otg_and_other_views_are_empty() -> None:

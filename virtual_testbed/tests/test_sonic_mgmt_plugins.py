@@ -185,6 +185,8 @@ def test_stopping_flows_takes_the_time_that_a_chassis_takes(tmp_path: Path, cloc
 @pytest.mark.parametrize("test, names, chosen", [
     ("a::test_x[1]", [], True), ("a::test_x_reboot[1]", [], False), ("a::test_x[1]", ["x["], True),
     ("a::test_x[1]", ["y", "a::"], True), ("a::test_x[1]", ["y"], False), ("a::test_x_reboot", ["test_x"], False),
-    ("a::test_x_reboot", ["x_reboot"], True), ("a::x_restart", ["reboot", "x"], False)])
+    ("a::test_x_reboot", ["x_reboot"], True), ("a::x_restart", ["reboot", "x"], False),
+    ("pfc/warm_reboot/a::test_x_reboot", ["x_reboot"], False),
+    ("pfc/warm_reboot/a::test_x_reboot", ["warm_reboot"], True)])
 def test_which_tests_run(test: str, names: list[str], chosen: bool) -> None:
     assert is_chosen(test, names) is chosen

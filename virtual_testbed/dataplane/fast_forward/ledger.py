@@ -37,6 +37,10 @@ class Ledger:
         if most > self._bounds.get(share, 0):
             self._bounds[share] = most
 
+    def forget_bound(self, share: Share) -> None:
+        """Note nothing of what a group or queue may have held before."""
+        self._bounds.pop(share, None)
+
     def bound(self, share: Share) -> int:
         """The most bytes that a group or queue may have held."""
         bound = self._bounds.get(share)

@@ -101,6 +101,10 @@ class Share:
         """Take what was most."""
         self.peak = peak
 
+    def clear_peaks(self) -> None:
+        """Note what is most from now on."""
+        self.peak = self.reserved + self.shared
+
     def rest_over_reserved(self, size: int) -> int:
         """Bytes of a frame of `size` that reserved memory does not hold."""
         free = self.size - self.reserved
@@ -141,6 +145,11 @@ class PriorityGroup(Share):
         self.xoff = False
         self.dropping = False
         self.is_lossless = False
+
+    def clear_peaks(self) -> None:
+        """Note what is most from now on."""
+        self.peak = self.shared
+        self.headroom_peak = self.headroom
 
     def configure(self, profile: BufferProfile | None, pool: BufferPool) -> None:
         """Take a profile; what is held stays."""

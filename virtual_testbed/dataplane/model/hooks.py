@@ -292,6 +292,12 @@ class Fault:
         """
         return config
 
+    def restarts(self, kind: str) -> str:
+        """What restarts by itself at the instant at which the fault begins: the switch (`reboot`, `fast-reboot`,
+        `warm-reboot`) or its services (`swss`, `config reload`); healthy: nothing (empty).
+        """
+        return kind
+
     def protocols(self, protocols: tuple[ControlProtocol, ...]) -> tuple[ControlProtocol, ...]:
         """What control planes run over the port's link; healthy, too, but in a quiet testbed nothing."""
         return protocols

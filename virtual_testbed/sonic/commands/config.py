@@ -1,23 +1,26 @@
 """`config`: change the running configuration (sonic-utilities `config/main.py`, `config/vlan.py`).
 
-It writes CONFIG_DB and nothing else; the hardware follows through the agent. Nothing is restarted.
+It writes CONFIG_DB and nothing else; the hardware follows through the agent. `config reload` asks the agent to restart
+the services.
 """
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
 from virtual_testbed.sonic.commands import (
-    buffers, checkpoints, ecnconfig, interface, mmuconfig, patch, pfcwd_config, portchannel, vlan)
-from virtual_testbed.sonic.commands.context import SwitchContext, require_root, run, this_switch
+    buffers, checkpoints, config_files, ecnconfig, interface, mmuconfig, patch, pfcwd_config, portchannel, vlan)
+from virtual_testbed.sonic.commands.context import require_root, run, this_switch
+from virtual_testbed.sonic.commands.config_files import DEFAULT_FILE
 from virtual_testbed.sonic.commands.groups import AliasedGroup
-from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, write_config
-from virtual_testbed.sonic.factory import QOS_TABLES, factory_config, of_model, qos_tables
+from virtual_testbed.sonic.commands.restarting import ask_for, has_begun
+from virtual_testbed.sonic.databases import Config, as_json, merge, write_config
+from virtual_testbed.sonic.factory import QOS_TABLES, of_model, qos_tables
 
-DEFAULT_FILE = "/etc/sonic/config_db.json"
+_BEGINS_S = 1.0
+"""How long `config reload` waits for the services to go down, wall clock."""
 _CFGGEN = "/usr/local/bin/sonic-cfggen"
 _yes = click.option("-y", "--yes", is_flag=True)
 _file = click.argument("filename", required=False)
@@ -38,25 +41,6 @@ for _command in (interface.interface, vlan.vlan, portchannel.portchannel, patch.
 def _confirm(yes: bool, message: str) -> None:
     if not yes:
         click.confirm(message, abort=True)
-
-
-def _read(switch: SwitchContext, name: str) -> Config:
-    """A configuration file. Ends the command with one sentence when it cannot be used."""
-    try:
-        text = sys.stdin.read() if name == "/dev/stdin" else switch.file(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        sys.exit(f"error: {name} cannot be read: {getattr(error, 'strerror', None) or error}")
-    return _parse(text, name)
-
-
-def _parse(text: str, name: str) -> Config:
-    """A configuration from JSON. Ends the command with one sentence when it is none."""
-    try:
-        return checked_config(json.loads(text), name)
-    except json.JSONDecodeError as error:
-        sys.exit(f"error: {name} is not JSON: {error}")
-    except ValueError as error:
-        sys.exit(f"error: {error}")
 
 
 def _write(path: Path, name: str, config: Config) -> None:
@@ -95,7 +79,7 @@ def load(yes: bool, filename: str | None) -> None:
         return
     click.echo(f"Running command: {_CFGGEN} -j {name} --write-to-db")
     current = switch.running()
-    write_config(switch.config, merge(current, _read(switch, name)), current)
+    write_config(switch.config, merge(current, config_files.read(switch, name)), current)
 
 
 @cli.command()
@@ -106,7 +90,9 @@ def load(yes: bool, filename: str | None) -> None:
 @click.option("-t", "--file_format", default="config_db", type=click.Choice(["config_yang", "config_db"]))
 @click.option("-b", "--bypass-lock", is_flag=True, help="Do reload without acquiring lock")
 @_file
-def reload(yes: bool, filename: str | None, file_format: str, **ignored: object) -> None:
+def reload(
+    yes: bool, filename: str | None, file_format: str, no_service_restart: bool, **ignored: object
+) -> None:
     """Clear current configuration and import a previous saved config DB dump file. Without one: the factory's."""
     what = f"from the file(s) {filename} ?" if filename else "from the default config file(s) ?"
     _confirm(yes, f"Clear current config and reload config in {file_format} format {what}")
@@ -114,21 +100,20 @@ def reload(yes: bool, filename: str | None, file_format: str, **ignored: object)
     name = filename or DEFAULT_FILE
     if name == "/dev/stdin" or switch.file(name).exists():
         click.echo(f"Running command: {_CFGGEN} -j {name} --write-to-db")
-        wanted = _with_identity(_read(switch, name), switch)
+        wanted = config_files.whole(switch, name)
     elif filename:
         click.echo(f"The config file {name} doesn't exist")
         raise click.Abort
     else:
         click.echo(f"The config file {name} doesn't exist, the factory configuration is loaded")
-        wanted = factory_config(switch.profile, switch.name, switch.mac)
+        wanted = config_files.factory(switch)
+    if not no_service_restart:
+        click.echo("Stopping SONiC target ...")
+        ask_for(switch, "config reload")
     write_config(switch.config, wanted)
-
-
-def _with_identity(config: Config, switch: SwitchContext) -> Config:
-    """Hardware and address are the machine's where a file does not say (`load_sysinfo_if_missing`)."""
-    identity = factory_config(switch.profile, switch.name, switch.mac)["DEVICE_METADATA"]["localhost"]
-    metadata = {name: identity[name] for name in ("hwsku", "platform", "mac")}
-    return merge({"DEVICE_METADATA": {"localhost": metadata}}, config)
+    if not no_service_restart:
+        click.echo("Restarting SONiC target ...")
+        has_begun(switch, _BEGINS_S)
 
 
 @cli.group(cls=AliasedGroup)
@@ -160,7 +145,7 @@ def qos_reload(
     found = switch.running()
     current = of_model(found, "traditional") if no_dynamic_buffer and not ports else found
     if dry_run:
-        source = _parse(json_data, "--json-data") if json_data else current
+        source = config_files.parse(json_data, "--json-data") if json_data else current
         _write(switch.file(dry_run), dry_run, qos_tables(source, switch.profile))
         return
     wanted = qos_tables(current, switch.profile)

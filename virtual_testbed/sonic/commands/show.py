@@ -382,6 +382,32 @@ def version(brief: bool, verbose: bool) -> None:
     state.version(this_switch(), brief)
 
 
+@cli.command()
+@_verbose
+def uptime(verbose: bool) -> None:
+    """Show system uptime"""
+    import time
+
+    from virtual_testbed.sonic.commands.uptime import boot_time, pretty
+    click.echo(pretty(time.time() - boot_time(this_switch())))
+
+
+@cli.group("reboot-cause", cls=AliasedGroup, invoke_without_command=True)
+@click.pass_context
+def reboot_cause(context: click.Context, /) -> None:
+    """Show cause of most recent reboot"""
+    from virtual_testbed.sonic.commands.reboot_cause import last
+    if context.invoked_subcommand is None:
+        last(this_switch())
+
+
+@reboot_cause.command("history")
+def reboot_cause_history() -> None:
+    """Show history of reboot-cause"""
+    from virtual_testbed.sonic.commands.reboot_cause import history
+    history(this_switch())
+
+
 @cli.group(cls=AliasedGroup)
 def platform() -> None:
     """Show platform-specific hardware info"""

@@ -53,6 +53,9 @@ class Agent:
             raise self.failure
         self.log.append("publish")
 
+    def next_stage_ps(self):
+        return None
+
     def due_polls(self, until_ps, after_ps=None):
         if after_ps is not None:
             self.log.append(("missed", after_ps, until_ps))

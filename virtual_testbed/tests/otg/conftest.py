@@ -63,6 +63,9 @@ class Agent:
         self.apply_configuration()
         self.published += 1
 
+    def next_stage_ps(self):
+        return None
+
     def due_polls(self, until_ps, after_ps=None):
         return {}
 

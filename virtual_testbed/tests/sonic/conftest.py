@@ -55,6 +55,9 @@ class FakeNetwork:
     def configure_switch(self, config):
         self.configs.append(config)
 
+    def clear_peaks(self, switch):
+        pass
+
     def switch_counters(self, switch, parts):
         return replace(self.counters, **{part: {} for part in ALL_PARTS.difference(parts)})
 

@@ -35,9 +35,9 @@ def pfc_counters(text: str, direction: str) -> dict[str, tuple[int, ...]]:
     a count of each (`N/A`, as management and backplane ports have it) are absent; raises QualificationError where there
     is no such table."""
     label = f"Port {direction}"
-    rows = [row for row in table_rows(text) if label in row]
-    if not rows:
-        raise QualificationError(f"`show pfc counters` printed no table with a column `{label}`: {first_line(text)!r}")
+    if not (rows := [row for row in table_rows(text) if label in row]):
+        what = "port, as on a switch that restarts," if label in text else "table"
+        raise QualificationError(f"`show pfc counters` printed no {what} with a column `{label}`: {first_line(text)!r}")
     counts = {row[label]: [row.get(f"PFC{priority}", NOT_COUNTED) for priority in range(8)] for row in rows}
     return {port: tuple(map(number, cells)) for port, cells in counts.items() if NOT_COUNTED not in cells}
 

@@ -67,6 +67,8 @@ def test_ports_without_pfc_counters_are_left_out():
     [
         (PFC.replace("1,200", "  ???"), "the switch printed '???' where a counter belongs"),
         ("Traceback ...", "`show pfc counters` printed no table with a column `Port Rx`: 'Traceback ...'"),
+        ("Port Rx    PFC0\n---------  ----\n",
+         "printed no port, as on a switch that restarts, with a column `Port Rx`: 'Port Rx    PFC0'"),
     ],
 )
 def test_unreadable_pfc_counters_are_refused(text, sentence):
