@@ -65,6 +65,7 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
     assert (tmp_path / "sm/ansible/files/graph_groups.yml").read_text() == GROUPS + "  - vtb\n"
     entry = yaml.safe_load((tmp_path / "sm/ansible/vtb-x.yaml").read_text())[0]
     assert (entry["ptf_image_name"], entry["tg_api_server"]) == ("docker-stc-api-server", "127.0.0.1:2")
+    assert entry["clock_exact"] is False, "sonic-mgmt waits and calls, and time passes by that too"
     lossless = json.loads((tmp_path / "sm/tests/priority/vtb-x-lossless.json").read_text())
     assert lossless == {"vtb-x": {"dut": ["3", "4"]}}
     metadata = json.loads((tmp_path / "sm/tests/metadata/snappi_tests/vtb-x.json").read_text())["vtb-x"]["dut"]

@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
 PACKAGE = __name__.rpartition(".lab.")[0]
 CLOCK_KEYS = ("clock", "realtime_clock")
 """Keys of a testbed's entry that name a clock other than the wall clock."""
-EXACT_KEY = "clock_exact"  # false: generators start and stop flows in their own time, whatever the clock
+EXACT_KEY = "clock_exact"  # false: others move it too, or generators start and stop flows in their own time
 OWN_KEYS = "pfc_"
 """What the names of all keys of a testbed's entry begin with that are about the qualification."""
 
