@@ -118,5 +118,5 @@ def test_every_fault_of_the_catalogue_has_its_diagnosis() -> None:
     """What must be said of each, as the catalogue declares it."""
     text = (ROOT / "docs/faults.md").read_text(encoding="utf-8").split("## A fault of")[0]
     rows = re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE)
-    healthy = {"chatter"}  # a condition: there is nothing to diagnose
-    assert {*DECLARED} == {*rows} - healthy, "docs/faults.md has other faults"
+    not_diagnosed = {"chatter", "switch-reboots"}  # a condition; nothing was measured, and the sentence says why
+    assert {*DECLARED} == {*rows} - not_diagnosed, "docs/faults.md has other faults"
