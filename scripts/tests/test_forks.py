@@ -130,6 +130,7 @@ def test_modules_of_ansible_fork_nothing(tmp_path: Path) -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow("the whole way of a healthy port, once more: twenty seconds")
 def test_a_qualification_over_grpc_forks_nothing(tmp_path: Path) -> None:
     """Commands, modules of Ansible on the switch and on this machine, and OTG over gRPC, in one process."""
     with broken_testbed(tmp_path, []) as testbed:

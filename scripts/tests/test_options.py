@@ -29,6 +29,7 @@ def halves(options: Sequence[str]) -> dict[str, list[str]]:
 
 
 HALVES = halves(OPTIONS)
+SLOW = pytest.mark.slow("half of the options, ten times: four seconds each")
 
 
 @cache
@@ -74,7 +75,8 @@ def test_what_imports_an_option_is_its_own(checkout: Path, options: list[str]) -
     assert not [path for path in gone if path.name in KEPT]
 
 
-@pytest.mark.parametrize("options", [*HALVES.values(), OPTIONS], ids=[*HALVES, "all"])
+@pytest.mark.parametrize("options", [*(pytest.param(half, id=name, marks=SLOW) for name, half in HALVES.items()),
+                                     pytest.param(OPTIONS, id="all")])
 def test_without_options_pfc_1_is_collected(checkout: Path, options: list[str]) -> None:  # noqa: F811
     overlay(checkout)
     delete(checkout, options)
