@@ -68,7 +68,7 @@ class Stepper:
                     self.leaps += 1
                     self.cycles += cycles
                     self.skipped_ps += cycles * int(registers[NOW] - before.registers[NOW])
-                    transfer.add_sums(*sums_of_instants(found, before, cycles))
+                    transfer.take_sums(*sums_of_instants(found, before, cycles))
                     leap(found, before, cycles)
                 return
             passed = registers[SAMPLES] - passed

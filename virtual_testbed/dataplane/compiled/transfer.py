@@ -358,8 +358,9 @@ class Transfer:
 
     # ---- back
 
-    def add_sums(self, flow_sums_ps: Sequence[int], path_sums_ps: Sequence[int]) -> None:
-        """Let the sums of instants of each flow and of each path be so much larger than the tables say."""
+    def take_sums(self, flow_sums_ps: Sequence[int], path_sums_ps: Sequence[int]) -> None:
+        """Take by how much the sums of instants of each flow and of each path are larger than the tables say: of the
+        one leap that ends the stepping."""
         self._flow_sums_ps = list(flow_sums_ps)
         self._path_sums_ps = list(path_sums_ps)
 

@@ -31,7 +31,7 @@ MOST_USELESS = 16
 where one could be: each stop carries the state of all ports out of the tables and back."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
-MOST_FOR_LATENCY = 100_000
+MOST_FOR_LATENCY = 50_000
 """So much work may be done where the latency of flows is what keeps time from being skipped; then it is given up."""
 LONGEST_WAIT_PS = 10_000_000_000
 """Where a steady state can be used only after longer than this, cycles are looked for too: one may be seen sooner."""
@@ -266,13 +266,14 @@ class Skip(Watcher):
         try:
             return SteadyProof(self.sides, self.ports, self._ledger, self.loop.now_ps, self.loop.next_change_ps)
         except LatencyUnknown:
-            if not self._is_latency_too_dear():
+            if not self._notes_that_latency_costs_too_much():
                 raise
             self._give_up_latency()
             return SteadyProof(self.sides, self.ports, self._ledger, self.loop.now_ps, self.loop.next_change_ps)
 
-    def _is_latency_too_dear(self) -> bool:
-        """Whether too much has been stepped since the first time that latency was what kept time from being skipped."""
+    def _notes_that_latency_costs_too_much(self) -> bool:
+        """Whether too much has been stepped since the first time that this was asked: latency is what keeps time from
+        being skipped."""
         if self._first_for_latency is None:
             self._first_for_latency = self.loop.work
         return self.loop.work - self._first_for_latency > MOST_FOR_LATENCY
@@ -299,7 +300,7 @@ class Skip(Watcher):
         end_ps = min(last_ps, state.end_ps)
         begin_ps = end_ps - (state.long_window_ps if it_ends else state.window_ps)
         is_usable = end_ps - state.long_window_ps >= state.valid_ps and begin_ps - now_ps >= state.window_ps
-        if is_usable and not state.is_settled(now_ps) and self._is_latency_too_dear():
+        if is_usable and not state.is_settled(now_ps) and self._notes_that_latency_costs_too_much():
             self._give_up_latency()
         if is_usable and state.is_settled(now_ps):
             if self._is_tapped:

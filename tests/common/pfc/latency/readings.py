@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,8 @@ class FlowLatency:
 
 
 class LatencyReadings(RunObserver):
-    """Keeps what the generators say of the latency of flows. A class has one where all frames of each of its flows have
-    been received, and the generators know it."""
+    """Keeps what the generators say of the latency of flows, each of which is started once in a configuration. A class
+    has one where all frames of each of its flows have been received, and the generators know it."""
 
     def __init__(self) -> None:
         """Nothing is known yet."""
@@ -42,10 +42,6 @@ class LatencyReadings(RunObserver):
         self._earlier += self._now.items()
         self._now = {}
         self._plans |= {plan.name: plan for plan in flows if plan.role in DATA}
-
-    def flows_started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
-        """Flows are started, and counted from 0 again."""
-        self._earlier += [(plan.name, self._now.pop(plan.name)) for plan in flows if plan.name in self._now]
 
     @property
     def names(self) -> Collection[str]:

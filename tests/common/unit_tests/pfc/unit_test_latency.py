@@ -54,13 +54,12 @@ def test_a_flow_that_sent_nothing_says_nothing(readings):
     assert readings.evidence() == {"latency_ns": {"priority 3 (test)": 100.0}}, "no frame was late"
 
 
-def test_earlier_configurations_and_starts_count(readings):
+def test_earlier_configurations_count(readings):
     readings.read([metric(HELD, 10, 10, 100.0)])
-    readings.flows_started([HELD], 1)
-    readings.read([metric(HELD, 10, 10, 300.0)])
     readings.traffic_pushed([HELD], None, 2)
-    readings.read([metric(HELD, 20, 20, 400.0)])
-    assert readings.evidence() == {"latency_ns": {"priority 3 (test)": 300.0}}, "10 frames, 10 frames, 20 frames"
+    readings.read([metric(HELD, 10, 10, 200.0)])
+    readings.read([metric(HELD, 30, 30, 300.0)])
+    assert readings.evidence() == {"latency_ns": {"priority 3 (test)": 250.0}}, "10 frames, then 30, read twice"
 
 
 def test_a_record_has_the_flows_of_its_port(readings):
