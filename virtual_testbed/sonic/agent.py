@@ -349,7 +349,7 @@ class SonicAgent:
         config = self._applied.config
         counters = self._counters_now(parts_of(groups)) if groups else None
         self._hooks.now_ps = self._network.now_ps
-        seen = self._states_now() if states or self._hooks.faults else None
+        seen = self._states_now(config) if states or self._hooks.faults else None
         if seen is not None and self._hooks.faults:
             self._run_protocols(seen, config)
         try:
@@ -365,10 +365,14 @@ class SonicAgent:
         found = self._network.switch_counters(self._switch, parts)
         return found if self._counters_then is None else since(found, self._counters_then)
 
-    def _states_now(self) -> SwitchStates:
+    def _states_now(self, config: SwitchConfig) -> SwitchStates:
         """States, with the watchdog's counters since the last restart."""
         found = self._network.switch_states(self._switch)
-        return found if self._states_then is None else states_since(found, self._states_then)
+        if self._states_then is None:
+            return found
+        watched = {(name, queue) for name, port in config.ports.items() if port.watchdog is not None
+                   for queue in port.watchdog_priorities}
+        return states_since(found, self._states_then, watched)
 
     def _run_protocols(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Control planes have talked up to now."""

@@ -38,6 +38,13 @@ def read(redis, key, database="STATE_DB"):
         return databases.read_hash(connection, key)
 
 
+def watch(config_db):
+    """Let the watchdog watch queue 3 of Ethernet0."""
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3", "pfcwd_sw_enable": "3"})
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {
+        "action": "drop", "detection_time": "200", "restoration_time": "400"})
+
+
 def pass_time(agent, network, seconds):
     """As the engine does it: with a stop at each stage."""
     end_ps = network.now_ps + seconds * PS_PER_S
@@ -186,9 +193,23 @@ def test_counters_since_a_restart_leave_levels_as_they_are():
 def test_storms_before_a_restart_are_forgotten():
     old = WatchdogState("operational", detected=2, restored=2, tx_dropped=9, tx_dropped_last=4)
     then = SwitchStates({"a": True}, {("a", 3): old})
-    assert states_since(then, then).watchdog == {}, "not watched since"
+    assert states_since(then, then, ()).watchdog == {}, "not watched since"
+    assert states_since(then, then, {("a", 3)}).watchdog == {("a", 3): WatchdogState()}, "watched, without a storm since"
     watched = SwitchStates({"a": True}, {("a", 3): replace(old, status="stormed", detected=3, tx_dropped_last=5)})
-    assert states_since(watched, then).watchdog[("a", 3)] == WatchdogState("stormed", 1, tx_dropped_last=5)
+    assert states_since(watched, then, ()).watchdog[("a", 3)] == WatchdogState("stormed", 1, tx_dropped_last=5)
+
+
+def test_a_queue_that_had_a_storm_before_a_restart_is_shown_as_watched_after_it(
+        agent, network, redis, config_db, run):
+    watch(config_db)
+    agent.apply_configuration()
+    network.set_watchdog({("Ethernet0", 3): WatchdogState("operational", detected=1, restored=1)})
+    agent.publish_counters()
+    ask(redis, "swss")
+    agent.apply_configuration()
+    pass_time(agent, network, 20)
+    rows = [line.split() for line in run("pfcwd show stats --empty").splitlines() if "Ethernet0:3" in line]
+    assert rows and rows[0][1:3] == ["operational", "0/0"], f"watched, and nothing counted yet: {rows}"
 
 
 def test_uptime_is_said_as_procps_does():
