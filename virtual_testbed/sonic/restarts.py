@@ -139,6 +139,8 @@ class Recovery:
 
 
 def unpowered(config: SwitchConfig) -> SwitchConfig:
-    """A switch whose chip does nothing: no port has a link, and nothing is watched."""
+    """A switch whose chip does nothing: no port has a link, nothing is watched, and the big red switch is off, so that
+    it acts anew when it comes up again.
+    """
     ports = {name: replace(port, admin_up=False, watchdog=None) for name, port in config.ports.items()}
-    return replace(config, ports=ports, vlans=(), port_addresses={})
+    return replace(config, ports=ports, vlans=(), port_addresses={}, big_red_switch=False)

@@ -22,7 +22,8 @@ from virtual_testbed.sonic.commands.uptime import plain, pretty
 from virtual_testbed.sonic.counters_since import since, states_since
 from virtual_testbed.sonic.factory import factory_config
 from virtual_testbed.sonic.profile import load_profile
-from virtual_testbed.sonic.restarts import CONTAINERS, PORTS, PS_PER_S, RESTARTS, SSH, Recovery, RestartRequest
+from virtual_testbed.sonic.restarts import (
+    CONTAINERS, PORTS, PS_PER_S, RESTARTS, SSH, Recovery, RestartRequest, unpowered)
 from virtual_testbed.tests.dataplane.testbeds import data, generator_ports, hosts, location
 from virtual_testbed.tests.sonic.conftest import HWSKU, NAME, port_counters
 
@@ -210,6 +211,21 @@ def test_a_queue_that_had_a_storm_before_a_restart_is_shown_as_watched_after_it(
     pass_time(agent, network, 20)
     rows = [line.split() for line in run("pfcwd show stats --empty").splitlines() if "Ethernet0:3" in line]
     assert rows and rows[0][1:3] == ["operational", "0/0"], f"watched, and nothing counted yet: {rows}"
+
+
+def test_the_big_red_switch_acts_again_after_a_restart(agent, network, config_db):
+    watch(config_db)
+    databases.change_row(config_db, "PFC_WD", "GLOBAL", {"BIG_RED_SWITCH": "enable"})
+    agent.apply_configuration()
+    config = network.configs[-1]
+    net = Network()
+    net.add_link(location(0), NAME, "Ethernet0", 100_000, 5)
+    net.configure_switch(config)
+    assert net.switch_states(NAME).watchdog[("Ethernet0", 3)].status == "stormed", "it acts on each watched queue"
+    net.configure_switch(unpowered(config))
+    assert net.switch_states(NAME).watchdog[("Ethernet0", 3)].status == "operational", "nothing acts in the dark"
+    net.configure_switch(config)
+    assert net.switch_states(NAME).watchdog[("Ethernet0", 3)].status == "stormed", "it acts on each again"
 
 
 def test_uptime_is_said_as_procps_does():
