@@ -184,9 +184,9 @@ class Shell:
         """Bring /sys/class/net up to date with the databases; a Redis that is away changes nothing."""
         try:
             with databases.connect(self._settings.redis_socket, "APPL_DB") as connection:
-                keys = [key for key in connection.call("KEYS", "PORT_TABLE:Ethernet*")]
-                for key, row in databases.read_hashes(connection, keys).items():
-                    self._write_port(key.removeprefix("PORT_TABLE:"), row)
+                rows = databases.read_hashes(connection, connection.call("KEYS", "PORT_TABLE:Ethernet*"))
+            for folder in (self.prefix / "sys/class/net").glob("Ethernet*"):
+                self._write_port(folder.name, rows.get(f"PORT_TABLE:{folder.name}", {}))
             with databases.connect(self._settings.redis_socket, "CONFIG_DB") as connection:
                 self._write_addresses(databases.read_row(connection, "DEVICE_METADATA", "localhost").get("mac"))
         except (DatabaseError, OSError) as error:
@@ -207,11 +207,11 @@ class Shell:
         (self.prefix / BOOT_TIME.lstrip("/")).write_text(f"{time.time()}\n", encoding="ascii")
 
     def _write_port(self, port: str, row: Mapping[str, str]) -> None:
-        if (self.prefix / "sys/class/net" / port).is_dir():
-            up = row.get("oper_status") == "up"
-            command_wrappers.write_port(self.prefix, port, {
-                "operstate": "up" if up else "down", "carrier": "1" if up else "0", "speed": row.get("speed", ""),
-                "mtu": row.get("mtu", "9100")})
+        """Files of a port; one without a row, while its switch restarts, is down."""
+        up = row.get("oper_status") == "up"
+        said = {name: row[name] for name in ("speed", "mtu") if name in row}
+        command_wrappers.write_port(self.prefix, port, {
+            "operstate": "up" if up else "down", "carrier": "1" if up else "0", **said})
 
     def _write_addresses(self, mac: str | None) -> None:
         if mac:

@@ -271,6 +271,17 @@ def test_a_reboot_cuts_sessions_refuses_others_and_begins_uptime(switch):
     assert switch.process.poll() is None, "the server itself goes on"
 
 
+def test_ports_have_no_carrier_while_the_services_restart(switch):
+    command = "cat /sys/class/net/Ethernet4/operstate /sys/class/net/Ethernet4/carrier /sys/class/net/Ethernet4/speed"
+    switch.agent.publish_counters()
+    assert switch.output(command).split() == ["up", "1", "100000"], "before"
+    ask(switch.redis, "swss")
+    switch.agent.apply_configuration()
+    assert switch.output(command).split() == ["down", "0", "100000"], "in the dark; its speed is what it was"
+    pass_time(switch.agent, switch.network, 20)
+    assert switch.output(command).split() == ["up", "1", "100000"], "afterwards"
+
+
 def test_frames_are_lost_and_links_are_down_while_a_switch_restarts(redis, config_db):
     """On the data plane, in the engine's own steps: ten seconds, a reload of twenty, ten seconds."""
     net = Network()
