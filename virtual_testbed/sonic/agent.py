@@ -137,6 +137,7 @@ class SonicAgent:
         self._flaps: Counter[str] = Counter()  # how often that has changed
         self._intervals = Intervals({})
         self._lost = False
+        self._is_written = False  # something that this agent has not looked at yet
         self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
         self._last_config: SwitchConfig | None = None  # what the hardware was told last
         self._recovery = Recovery()
@@ -156,10 +157,11 @@ class SonicAgent:
         try:
             if self._lost:
                 self._connect()
-            is_written = self._watch.seen()
-            if is_written:
+            self._is_written |= self._watch.seen()
+            if self._is_written:
                 self._restart_if_asked()
             self._come_up()
+            is_written, self._is_written = self._is_written, False
             if self._recovery.is_down(PORTS):
                 return False
             starts = self._applied is None
@@ -234,15 +236,33 @@ class SonicAgent:
         self._shown = None
 
     def _restart_if_asked(self) -> None:
-        """Begin a restart that a command has asked for. Raises DatabaseError."""
+        """Begin a restart that a command has asked for; it waits until the request is gone. Raises DatabaseError."""
         with databases.connect(self._socket, "STATE_DB") as connection:
             request = RestartRequest.read(databases.read_hash(connection, RESTART_KEY))
+            if request is not None:
+                self._go_down(request)
+                self._note_restart(request)
             connection.call("DEL", RESTART_KEY)
-        if request is not None:
-            self._restart(request)
 
-    def _restart(self, request: RestartRequest) -> None:
-        """Let everything go down that restarts. Raises DatabaseError."""
+    def _go_down(self, request: RestartRequest) -> None:
+        """Let the hardware do nothing if that restarts. What fails here has to be done again, nothing is noted yet.
+
+        Raises:
+            DatabaseError: Redis does not answer.
+            Overrun: the data plane takes too long.
+        """
+        if not request.restart.is_dark:
+            return
+        if self._last_config is not None:
+            self._network.configure_switch(unpowered(self._last_config))
+            self._network.clear_peaks(self._switch)
+            self._counters_then = self._network.switch_counters(self._switch, ALL_PARTS)
+            self._states_then = self._network.switch_states(self._switch)
+        if (wanted := request.configuration()) is not None:
+            databases.write_config(self._config, wanted)
+
+    def _note_restart(self, request: RestartRequest) -> None:
+        """Note what is down from now on, and say so. Raises DatabaseError."""
         _log.info("%s: %s at %.3f s of simulated time", self._switch, request.kind, self._network.now_ps / 1e12)
         self._recovery.begin(request.restart, self._network.now_ps)
         if request.restart.is_reboot:
@@ -250,24 +270,19 @@ class SonicAgent:
         if not request.restart.is_dark:
             self._publish_restarts()
             return
-        if self._last_config is not None:
-            self._network.configure_switch(unpowered(self._last_config))
-            self._network.clear_peaks(self._switch)
-            self._counters_then = self._network.switch_counters(self._switch, ALL_PARTS)
-            self._states_then = self._network.switch_states(self._switch)
         self._control_plane = ControlPlane()
         self._oper.clear()
         self._flaps.clear()
-        if (wanted := request.configuration()) is not None:
-            databases.write_config(self._config, wanted)
         self.close()
         self._connect()
 
     def _come_up(self) -> None:
         """Bring up what is due, or let what crashes restart. Raises DatabaseError."""
         while self._last_config is not None and self._crashes and self._crashes[0][0] <= self._network.now_ps:
-            _, kind = self._crashes.pop(0)
-            self._restart(restart_by_itself(kind, datetime.datetime.now(datetime.UTC)))
+            request = restart_by_itself(self._crashes[0][1], datetime.datetime.now(datetime.UTC))
+            self._go_down(request)
+            self._crashes.pop(0)
+            self._note_restart(request)
         if self._recovery.take_due(self._network.now_ps):
             self._publish_restarts()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 BOOT_KEY = "VIRTUAL_SWITCH|boot"
 """Field `id` is another one after each start of the switch; `ssh` says whether its SSH server is to be `up`."""
 RESTART_KEY = "VIRTUAL_SWITCH|restart"
-"""A restart that a command asks for (`virtual_testbed.sonic.restarts`); the agent takes it away when it begins."""
+"""A restart that a command asks for (`virtual_testbed.sonic.restarts`); the agent takes it away when it has begun."""
 SERVICES_KEY = "VIRTUAL_SWITCH|services"
 """Container -> `up`, or `down` while it is not started yet."""
 CAUSES = "REBOOT_CAUSE|"

@@ -1,6 +1,7 @@
 """A switch that restarts, as its databases, its commands and its SSH port show it. Time is FakeNetwork's."""
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import subprocess
@@ -11,8 +12,9 @@ import pytest
 
 from virtual_testbed.dataplane.model.counters import (
     PgCounters, QueueCounters, SwitchCounters, SwitchStates, WatchdogState)
-from virtual_testbed.dataplane.network import Network
+from virtual_testbed.dataplane.network import Network, Overrun
 from virtual_testbed.engine.simulation import Simulation
+from virtual_testbed.faults import parse_fault
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.agent_keys import BOOT_KEY, RESTART_KEY, SERVICES_KEY
@@ -20,6 +22,7 @@ from virtual_testbed.sonic.commands.uptime import plain, pretty
 from virtual_testbed.sonic.counters_since import since, states_since
 from virtual_testbed.sonic.factory import factory_config
 from virtual_testbed.sonic.profile import load_profile
+from virtual_testbed.sonic.resp import DatabaseError
 from virtual_testbed.sonic.restarts import (
     CONTAINERS, PORTS, PS_PER_S, RESTARTS, SSH, Recovery, RestartRequest, unpowered)
 from virtual_testbed.tests.dataplane.testbeds import data, generator_ports, hosts, location
@@ -42,6 +45,21 @@ def watch(config_db):
     databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3", "pfcwd_sw_enable": "3"})
     databases.change_row(config_db, "PFC_WD", "Ethernet0", {
         "action": "drop", "detection_time": "200", "restoration_time": "400"})
+
+
+def keys(redis, database="STATE_DB"):
+    with databases.connect(redis.socket, database) as connection:
+        return connection.call("KEYS", "*")
+
+
+def fail_once(monkeypatch, network, error, call):
+    """Make a call while the counters of the data plane cannot be read."""
+    with monkeypatch.context() as broken, contextlib.suppress(Overrun):
+        def switch_counters(switch, parts):
+            raise error
+
+        broken.setattr(network, "switch_counters", switch_counters)
+        call()
 
 
 def pass_time(agent, network, seconds):
@@ -155,6 +173,45 @@ def test_a_restart_that_nobody_carries_out_says_so_and_is_taken_back(agent, run,
     assert f"error: {command.removesuffix(' -y')} has not begun within 10 s" in said, said
     agent.apply_configuration()
     assert agent.next_stage_ps() is None, "it is not carried out later"
+
+
+def test_a_request_is_gone_only_when_services_are_down(agent, network, redis, monkeypatch):
+    """Whoever waits for the agent to begin finds services down."""
+    found = []
+    read_counters = network.switch_counters
+
+    def counters_in_the_dark(switch, parts):
+        found.append(read(redis, RESTART_KEY))
+        return read_counters(switch, parts)
+
+    monkeypatch.setattr(network, "switch_counters", counters_in_the_dark)
+    ask(redis, "swss")
+    agent.apply_configuration()
+    assert found and found[0]["kind"] == "swss", f"still asked for while the switch goes down: {found}"
+    assert read(redis, RESTART_KEY) == {} and read(redis, SERVICES_KEY)["swss"] == "down", "and gone then"
+
+
+@pytest.mark.parametrize("error", (Overrun("that takes too long"), DatabaseError("Redis is away")))
+def test_a_reboot_by_itself_in_which_something_fails_is_done_at_the_next_call(redis, network, monkeypatch, error):
+    agent = SonicAgent(NAME, redis.socket, HWSKU, network, [parse_fault("switch-reboots@*,from=1s")])
+    network.now_ps = PS_PER_S
+    fail_once(monkeypatch, network, error, agent.apply_configuration)
+    assert agent.next_stage_ps() in (None, PS_PER_S), "it is still due"
+    agent.apply_configuration()
+    assert read(redis, BOOT_KEY)["ssh"] == "down", "it reboots"
+    assert not any(port.admin_up for port in network.configs[-1].ports.values()), "no port has a link"
+    pass_time(agent, network, 90)
+    assert len([key for key in keys(redis) if key.startswith("REBOOT_CAUSE|")]) == 1, "once"
+    agent.close()
+
+
+def test_a_restart_in_which_the_data_plane_takes_too_long_is_done_at_the_next_call(agent, network, redis, monkeypatch):
+    ask(redis, "swss")
+    fail_once(monkeypatch, network, Overrun("that takes too long"), agent.apply_configuration)
+    assert agent.next_stage_ps() is None and read(redis, RESTART_KEY), "it has not begun"
+    agent.apply_configuration()
+    assert read(redis, SERVICES_KEY)["swss"] == "down" and not read(redis, RESTART_KEY), "it has"
+    assert not any(port.admin_up for port in network.configs[-1].ports.values()), "no port has a link"
 
 
 def test_a_broken_saved_configuration_reboots_nothing(agent, run):
