@@ -22,7 +22,7 @@ from virtual_testbed.dataplane.model.counters import ALL_PARTS, SwitchCounters, 
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueue
 from virtual_testbed.sonic import databases, flex_counters
-from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, RESTART_KEY, SERVICES_KEY, UP
+from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, REBOOT, RESTART_KEY, SERVICES_KEY, UP
 from virtual_testbed.sonic.control_plane import ControlPlane
 from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of
 from virtual_testbed.sonic.counters_db import CountersDb
@@ -142,6 +142,7 @@ class SonicAgent:
         self._last_config: SwitchConfig | None = None  # what the hardware was told last
         self._recovery = Recovery()
         self._causes: list[RestartRequest] = []  # reboots, the last one last
+        self._last_reboot: dict[str, str] = {}  # what names it
         self._crashes = sorted((fault.scope.from_ps, kind) for fault in faults
                                if fault.scope.switch in (None, switch) and (kind := fault.restarts("")))
         self._counters_then: SwitchCounters | None = None  # as they were at the last restart
@@ -267,6 +268,7 @@ class SonicAgent:
         self._recovery.begin(request.restart, self._network.now_ps)
         if request.restart.is_reboot:
             self._causes.append(request)
+            self._last_reboot = {REBOOT: uuid.uuid4().hex}
         if not request.restart.is_dark:
             self._publish_restarts()
             return
@@ -290,7 +292,7 @@ class SonicAgent:
         """Write what is up and what is not, and the reboots so far. Raises DatabaseError."""
         says = {part: DOWN if self._recovery.is_down(part) else UP for part in (SSH, *CONTAINERS)}
         reboots = self._causes if not self._recovery.is_down(SSH) else self._causes[:-1]
-        self._state.publish({BOOT_KEY: {SSH: says.pop(SSH)}, SERVICES_KEY: says,
+        self._state.publish({BOOT_KEY: {SSH: says.pop(SSH), **self._last_reboot}, SERVICES_KEY: says,
                              **{f"{CAUSES}{reboot.name}": reboot.cause() for reboot in reboots}})
 
     def _lose(self, error: DatabaseError) -> None:

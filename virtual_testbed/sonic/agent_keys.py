@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 BOOT_KEY = "VIRTUAL_SWITCH|boot"
-"""Field `id` is another one after each start of the switch; `ssh` says whether its SSH server is to be `up`."""
+"""Field `id` is another one after each start of the switch; `ssh` says whether its SSH server is to be `up`; `REBOOT`
+names the last reboot, which may be over already, and is missing before the first one that its agent has seen.
+"""
+REBOOT = "reboot"
 RESTART_KEY = "VIRTUAL_SWITCH|restart"
 """A restart that a command asks for (`virtual_testbed.sonic.restarts`); the agent takes it away when it has begun."""
 SERVICES_KEY = "VIRTUAL_SWITCH|services"

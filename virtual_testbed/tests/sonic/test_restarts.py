@@ -126,7 +126,7 @@ def test_a_warm_reboot_keeps_links_counters_and_configuration(agent, network, re
     ask(redis, "warm-reboot", user="admin", time="now", name="2026_11_26_16_00_00")
     agent.apply_configuration()
     found = read(redis, BOOT_KEY)
-    assert found == {"id": boot, "ssh": "down"} and len(network.configs) == 1, "the chip goes on"
+    assert (found["id"], found["ssh"]) == (boot, "down") and len(network.configs) == 1, "the chip goes on"
     pass_time(agent, network, 60)
     assert read(redis, BOOT_KEY)["ssh"] == "up" and databases.read_config(config_db) == before
     assert read(redis, "REBOOT_CAUSE|2026_11_26_16_00_00")["cause"] == "warm-reboot"
@@ -311,6 +311,23 @@ def test_a_reboot_cuts_sessions_refuses_others_and_begins_uptime(switch):
     assert "User issued 'reboot' command" in switch.output("show reboot-cause")
     assert json.loads(switch.output("sonic-cfggen -d --print-data"))["PORT"], "it is configured"
     assert switch.process.poll() is None, "the server itself goes on"
+
+
+def test_a_reboot_that_simulated_time_passes_at_once_cuts_sessions_and_begins_uptime(switch):
+    """The SSH server sees the switch up, before and after."""
+    began = switch.output("touch /dev/shm/there; uptime -s")
+    session = subprocess.Popen(switch.ssh("sleep 100"), stderr=subprocess.DEVNULL)
+    time.sleep(1.1)
+    ask(switch.redis, "warm-reboot", name="2026_11_26_16_00_00")
+    switch.agent.apply_configuration()
+    pass_time(switch.agent, switch.network, 60)
+    assert read(switch.redis, BOOT_KEY)["ssh"] == "up", "it is over at once"
+    assert session.wait(30) == 255, "the session was cut"
+    until(lambda: is_open(switch))
+    assert switch.run("ls /dev/shm/there").returncode != 0, "what lived in memory is gone"
+    assert switch.output("uptime -s") > began, "uptime begins anew"
+    second = subprocess.Popen(switch.ssh("sleep 1"), stderr=subprocess.DEVNULL)
+    assert second.wait(30) == 0, "it has rebooted once"
 
 
 def test_ports_have_no_carrier_while_the_services_restart(switch):
