@@ -144,7 +144,8 @@ class SonicAgent:
         self._causes: list[RestartRequest] = []  # reboots, the last one last
         self._last_reboot: dict[str, str] = {}  # what names it
         self._crashes = sorted((fault.scope.from_ps, kind) for fault in faults
-                               if fault.scope.switch in (None, switch) and (kind := fault.restarts("")))
+                               if fault.scope.switch in (None, switch) and (kind := fault.restarts(""))
+                               and (fault.scope.from_ps > network.now_ps or network.now_ps == 0))  # what is to come
         self._counters_then: SwitchCounters | None = None  # as they were at the last restart
         self._states_then: SwitchStates | None = None
         self._connect()

@@ -205,6 +205,24 @@ def test_a_reboot_by_itself_in_which_something_fails_is_done_at_the_next_call(re
     agent.close()
 
 
+def test_an_agent_that_is_made_anew_reboots_no_second_time(redis, network):
+    faults = [parse_fault("switch-reboots@*,from=1s")]
+    SonicAgent(NAME, redis.socket, HWSKU, network, faults).close()
+    network.now_ps = 100 * PS_PER_S
+    agent = SonicAgent(NAME, redis.socket, HWSKU, network, faults)
+    assert agent.next_stage_ps() is None, "the reboot has been"
+    agent.apply_configuration()
+    assert read(redis, BOOT_KEY)["ssh"] == "up", "and is not done again"
+    agent.close()
+
+
+def test_a_fault_that_begins_with_the_testbed_reboots_its_switch(redis, network):
+    agent = SonicAgent(NAME, redis.socket, HWSKU, network, [parse_fault("switch-reboots@*")])
+    agent.apply_configuration()
+    assert read(redis, BOOT_KEY)["ssh"] == "down", "at its first instant"
+    agent.close()
+
+
 def test_a_restart_in_which_the_data_plane_takes_too_long_is_done_at_the_next_call(agent, network, redis, monkeypatch):
     ask(redis, "swss")
     fail_once(monkeypatch, network, Overrun("that takes too long"), agent.apply_configuration)
