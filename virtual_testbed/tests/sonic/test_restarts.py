@@ -93,6 +93,12 @@ def test_a_recovery_takes_what_is_due_once_and_says_when_it_goes_on():
     assert recovery.is_down("swss") and recovery.next_ps() == 21 * PS_PER_S, "a second one begins anew"
 
 
+def test_a_request_is_read_with_the_fields_that_are_known():
+    found = RestartRequest.read({"kind": "reboot", "user": "admin", "delay": "5"})
+    assert found == RestartRequest("reboot", "admin"), "a field that nobody knows is left out"
+    assert RestartRequest.read({"kind": "explode"}) is None and RestartRequest.read({}) is None, "nothing to do"
+
+
 def test_a_config_reload_takes_links_down_for_a_while_and_counts_from_zero(agent, network, redis, config_db):
     network.set_port("Ethernet0", rx_packets=100)
     agent.publish_counters()
