@@ -164,6 +164,16 @@ def test_a_reboot_comes_up_with_what_was_saved(agent, network, redis, run):
     run("fast-reboot --soon", status=1)
 
 
+@pytest.mark.parametrize("options", (
+    "--filter=name=sw --format='{{.Names}}={{.Status}}'", "--filter name=sw --format '{{.Names}}={{.Status}}'"))
+def test_options_of_docker_take_their_value_after_a_sign_too(run, options):
+    assert run(f"docker ps {options}") == "swss=Up\n", options
+
+
+def test_docker_inspect_takes_its_template_after_a_sign_too(run):
+    assert run("docker inspect --format='{{.State.Running}}' swss") == "true\n", "it runs"
+
+
 def test_a_switch_that_never_rebooted_knows_no_cause(run):
     assert run("show reboot-cause") == "Unknown\n"
     assert "not yet available" in run("show reboot-cause history")
