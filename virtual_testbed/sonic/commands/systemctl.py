@@ -89,6 +89,9 @@ def main() -> None:
         print("running" if is_up else "starting")
         sys.exit(0 if is_up else 1)
     if verb == "list-units":
+        if not {"--state=failed", "--failed"} & set(words):
+            sys.exit("error: systemctl list-units knows failed units alone on this switch (there are none): "
+                     f"expected --state=failed; {_USAGE}")
         print("0 loaded units listed.")
         return
     if not units:

@@ -180,6 +180,8 @@ def test_a_switch_that_never_rebooted_knows_no_cause(run):
     assert run("systemctl is-active warmboot-finalizer.service", status=3) == "inactive\n"
     assert "could not be found" in run("systemctl status nothing", status=4)
     assert "expected swss" in run("systemctl restart bgp", status=1)
+    assert run("systemctl list-units --state=failed") == "0 loaded units listed.\n", "nothing has failed"
+    assert "expected --state=failed" in run("systemctl list-units", status=1), "some are loaded"
     assert run("reboot", root=False, status=1) == "This command must be run as root\n"
 
 
