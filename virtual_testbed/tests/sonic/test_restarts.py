@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import socket
 import subprocess
 import time
@@ -53,12 +54,12 @@ def keys(redis, database="STATE_DB"):
 
 
 def fail_once(monkeypatch, network, error, call):
-    """Make a call while the counters of the data plane cannot be read."""
+    """Make a call while the data plane takes no configuration."""
     with monkeypatch.context() as broken, contextlib.suppress(Overrun):
-        def switch_counters(switch, parts):
+        def configure_switch(config):
             raise error
 
-        broken.setattr(network, "switch_counters", switch_counters)
+        broken.setattr(network, "configure_switch", configure_switch)
         call()
 
 
@@ -350,13 +351,17 @@ def test_a_reboot_cuts_sessions_refuses_others_and_begins_uptime(switch):
 
 
 def test_a_reboot_that_simulated_time_passes_at_once_cuts_sessions_and_begins_uptime(switch):
-    """The SSH server sees the switch up, before and after."""
+    """The SSH server, which stands still meanwhile, sees the switch up, before and after."""
     began = switch.output("touch /dev/shm/there; uptime -s")
     session = subprocess.Popen(switch.ssh("sleep 100"), stderr=subprocess.DEVNULL)
     time.sleep(1.1)
-    ask(switch.redis, "warm-reboot", name="2026_11_26_16_00_00")
-    switch.agent.apply_configuration()
-    pass_time(switch.agent, switch.network, 60)
+    switch.process.send_signal(signal.SIGSTOP)
+    try:
+        ask(switch.redis, "warm-reboot", name="2026_11_26_16_00_00")
+        switch.agent.apply_configuration()
+        pass_time(switch.agent, switch.network, 60)
+    finally:
+        switch.process.send_signal(signal.SIGCONT)
     assert read(switch.redis, BOOT_KEY)["ssh"] == "up", "it is over at once"
     assert session.wait(30) == 255, "the session was cut"
     until(lambda: is_open(switch))
