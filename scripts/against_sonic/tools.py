@@ -160,12 +160,15 @@ class _Switch:
         return words
 
     def change(self, line: str, theirs: bool) -> CommandEnd:
-        """Run a command that changes CONFIG_DB, and put that back; the output has what CONFIG_DB had in between."""
+        """Run a command that changes CONFIG_DB, and put that back; the output has what CONFIG_DB had in between.
+
+        No service restarts: time does not pass between the changes, and a switch that restarts has no ports.
+        """
         dump = "sonic-cfggen -d --print-data"
         self.run([f"sudo config save -y {_KEPT}"], theirs=False)
         ended = self.run([line], theirs)[line]
         config = self.run([dump], theirs=False)[dump]
-        back = f"sudo config reload -y -f {_KEPT}"
+        back = f"sudo config reload -y -f -n {_KEPT}"
         found = self.run([back], theirs=False)[back]
         if found.status:
             raise RuntimeError(f"CONFIG_DB cannot be put back after {line}: {found.output}")

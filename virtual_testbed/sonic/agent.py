@@ -22,7 +22,7 @@ from virtual_testbed.dataplane.model.counters import ALL_PARTS, SwitchCounters, 
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueue
 from virtual_testbed.sonic import databases, flex_counters
-from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, RESTART_KEY, SERVICES_KEY, UP
+from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, REBOOT, RESTART_KEY, SERVICES_KEY, UP
 from virtual_testbed.sonic.control_plane import ControlPlane
 from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of
 from virtual_testbed.sonic.counters_db import CountersDb
@@ -137,12 +137,15 @@ class SonicAgent:
         self._flaps: Counter[str] = Counter()  # how often that has changed
         self._intervals = Intervals({})
         self._lost = False
+        self._is_written = False  # something that this agent has not looked at yet
         self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
         self._last_config: SwitchConfig | None = None  # what the hardware was told last
         self._recovery = Recovery()
         self._causes: list[RestartRequest] = []  # reboots, the last one last
+        self._last_reboot: dict[str, str] = {}  # what names it
         self._crashes = sorted((fault.scope.from_ps, kind) for fault in faults
-                               if fault.scope.switch in (None, switch) and (kind := fault.restarts("")))
+                               if fault.scope.switch in (None, switch) and (kind := fault.restarts(""))
+                               and (fault.scope.from_ps > network.now_ps or network.now_ps == 0))  # what is to come
         self._counters_then: SwitchCounters | None = None  # as they were at the last restart
         self._states_then: SwitchStates | None = None
         self._connect()
@@ -156,10 +159,11 @@ class SonicAgent:
         try:
             if self._lost:
                 self._connect()
-            is_written = self._watch.seen()
-            if is_written:
+            self._is_written |= self._watch.seen()
+            if self._is_written:
                 self._restart_if_asked()
             self._come_up()
+            is_written, self._is_written = self._is_written, False
             if self._recovery.is_down(PORTS):
                 return False
             starts = self._applied is None
@@ -234,40 +238,54 @@ class SonicAgent:
         self._shown = None
 
     def _restart_if_asked(self) -> None:
-        """Begin a restart that a command has asked for. Raises DatabaseError."""
+        """Begin a restart that a command has asked for; it waits until the request is gone. Raises DatabaseError."""
         with databases.connect(self._socket, "STATE_DB") as connection:
             request = RestartRequest.read(databases.read_hash(connection, RESTART_KEY))
+            if request is not None:
+                self._go_down(request)
+                self._note_restart(request)
             connection.call("DEL", RESTART_KEY)
-        if request is not None:
-            self._restart(request)
 
-    def _restart(self, request: RestartRequest) -> None:
-        """Let everything go down that restarts. Raises DatabaseError."""
-        _log.info("%s: %s at %.3f s of simulated time", self._switch, request.kind, self._network.now_ps / 1e12)
-        self._recovery.begin(request.restart, self._network.now_ps)
-        if request.restart.is_reboot:
-            self._causes.append(request)
+    def _go_down(self, request: RestartRequest) -> None:
+        """Let the hardware do nothing if that restarts. What fails here has to be done again, nothing is noted yet.
+
+        Raises:
+            DatabaseError: Redis does not answer.
+            Overrun: the data plane takes too long.
+        """
         if not request.restart.is_dark:
-            self._publish_restarts()
             return
         if self._last_config is not None:
             self._network.configure_switch(unpowered(self._last_config))
             self._network.clear_peaks(self._switch)
             self._counters_then = self._network.switch_counters(self._switch, ALL_PARTS)
             self._states_then = self._network.switch_states(self._switch)
+        if (wanted := request.configuration()) is not None:
+            databases.write_config(self._config, wanted)
+
+    def _note_restart(self, request: RestartRequest) -> None:
+        """Note what is down from now on, and say so. Raises DatabaseError."""
+        _log.info("%s: %s at %.3f s of simulated time", self._switch, request.kind, self._network.now_ps / 1e12)
+        self._recovery.begin(request.restart, self._network.now_ps)
+        if request.restart.is_reboot:
+            self._causes.append(request)
+            self._last_reboot = {REBOOT: uuid.uuid4().hex}
+        if not request.restart.is_dark:
+            self._publish_restarts()
+            return
         self._control_plane = ControlPlane()
         self._oper.clear()
         self._flaps.clear()
-        if (wanted := request.configuration()) is not None:
-            databases.write_config(self._config, wanted)
         self.close()
         self._connect()
 
     def _come_up(self) -> None:
         """Bring up what is due, or let what crashes restart. Raises DatabaseError."""
         while self._last_config is not None and self._crashes and self._crashes[0][0] <= self._network.now_ps:
-            _, kind = self._crashes.pop(0)
-            self._restart(restart_by_itself(kind, datetime.datetime.now(datetime.UTC)))
+            request = restart_by_itself(self._crashes[0][1], datetime.datetime.now(datetime.UTC))
+            self._go_down(request)
+            self._crashes.pop(0)
+            self._note_restart(request)
         if self._recovery.take_due(self._network.now_ps):
             self._publish_restarts()
 
@@ -275,7 +293,7 @@ class SonicAgent:
         """Write what is up and what is not, and the reboots so far. Raises DatabaseError."""
         says = {part: DOWN if self._recovery.is_down(part) else UP for part in (SSH, *CONTAINERS)}
         reboots = self._causes if not self._recovery.is_down(SSH) else self._causes[:-1]
-        self._state.publish({BOOT_KEY: {SSH: says.pop(SSH)}, SERVICES_KEY: says,
+        self._state.publish({BOOT_KEY: {SSH: says.pop(SSH), **self._last_reboot}, SERVICES_KEY: says,
                              **{f"{CAUSES}{reboot.name}": reboot.cause() for reboot in reboots}})
 
     def _lose(self, error: DatabaseError) -> None:
@@ -349,7 +367,7 @@ class SonicAgent:
         config = self._applied.config
         counters = self._counters_now(parts_of(groups)) if groups else None
         self._hooks.now_ps = self._network.now_ps
-        seen = self._states_now() if states or self._hooks.faults else None
+        seen = self._states_now(config) if states or self._hooks.faults else None
         if seen is not None and self._hooks.faults:
             self._run_protocols(seen, config)
         try:
@@ -365,10 +383,14 @@ class SonicAgent:
         found = self._network.switch_counters(self._switch, parts)
         return found if self._counters_then is None else since(found, self._counters_then)
 
-    def _states_now(self) -> SwitchStates:
+    def _states_now(self, config: SwitchConfig) -> SwitchStates:
         """States, with the watchdog's counters since the last restart."""
         found = self._network.switch_states(self._switch)
-        return found if self._states_then is None else states_since(found, self._states_then)
+        if self._states_then is None:
+            return found
+        watched = {(name, queue) for name, port in config.ports.items() if port.watchdog is not None
+                   for queue in port.watchdog_priorities}
+        return states_since(found, self._states_then, watched)
 
     def _run_protocols(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Control planes have talked up to now."""

@@ -1,7 +1,7 @@
 """Counters of a switch since it restarted last. The data plane counts on; the difference is what a chip would have."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -24,14 +24,18 @@ def since(now: SwitchCounters, then: SwitchCounters) -> SwitchCounters:
                           {key: count for key, count in drops.items() if count})
 
 
-def states_since(now: SwitchStates, then: SwitchStates) -> SwitchStates:
-    """States with what watchdogs have counted since; queues of which nothing is to be said since then are left out."""
-    watched = {}
+def states_since(now: SwitchStates, then: SwitchStates, watched: Collection[tuple[str, int]]) -> SwitchStates:
+    """States with what watchdogs have counted since; queues of which nothing is to be said since then are left out.
+
+    Args:
+        watched: the queues that are watched now, of which there is always something to be said.
+    """
+    said = {}
     for key, state in now.watchdog.items():
         found = _storms_since(state, then.watchdog.get(key, WatchdogState()))
-        if found != WatchdogState() or state != then.watchdog.get(key):
-            watched[key] = found
-    return replace(now, watchdog=watched)
+        if key in watched or found != WatchdogState() or state != then.watchdog.get(key):
+            said[key] = found
+    return replace(now, watchdog=said)
 
 
 def _storms_since(now: WatchdogState, then: WatchdogState) -> WatchdogState:

@@ -5,6 +5,7 @@
 """
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 from collections.abc import Mapping
@@ -81,8 +82,10 @@ class RestartRequest:
 
     @classmethod
     def read(cls, fields: Mapping[str, str]) -> RestartRequest | None:
-        """Of the fields in the database; None: there is none, or none that is known."""
-        return cls(**fields) if fields.get("kind") in RESTARTS else None
+        """Of the fields in the database, those that it knows; None: there is none, or none of a known kind."""
+        if fields.get("kind") not in RESTARTS:
+            return None
+        return cls(**{field.name: fields[field.name] for field in dataclasses.fields(cls) if field.name in fields})
 
     def fields(self) -> dict[str, str]:
         """As the database has it."""
@@ -139,6 +142,8 @@ class Recovery:
 
 
 def unpowered(config: SwitchConfig) -> SwitchConfig:
-    """A switch whose chip does nothing: no port has a link, and nothing is watched."""
+    """A switch whose chip does nothing: no port has a link, nothing is watched, and the big red switch is off, so that
+    it acts anew when it comes up again.
+    """
     ports = {name: replace(port, admin_up=False, watchdog=None) for name, port in config.ports.items()}
-    return replace(config, ports=ports, vlans=(), port_addresses={})
+    return replace(config, ports=ports, vlans=(), port_addresses={}, big_red_switch=False)

@@ -16,7 +16,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import asyncssh
 
 from virtual_testbed.process import RUN_VARIABLE, die_with_parent
 from virtual_testbed.sonic import command_server, command_wrappers, databases, processes, root_view
-from virtual_testbed.sonic.agent_keys import BOOT_KEY, DOWN
+from virtual_testbed.sonic.agent_keys import BOOT_KEY, DOWN, REBOOT
 from virtual_testbed.sonic.profile import ProfileError, load_profile
 from virtual_testbed.sonic.resp import Connection, DatabaseError
 from virtual_testbed.sonic.restarts import BOOT_TIME, SSH
@@ -132,28 +132,45 @@ def _root(settings: Settings, decision: root_view.ViewDecision) -> str:
 
 
 class Power:
-    """Whether the switch is up, as its agent says: while it reboots nobody can log in."""
+    """Whether the switch is up, and which reboot was its last, as its agent says: while it reboots nobody can log in.
+
+    A Redis that does not answer, or knows nothing, changes nothing.
+    """
 
     def __init__(self, redis_socket: str) -> None:
         """The switch is taken to be up until the agent says otherwise."""
         self._socket = redis_socket
         self._connection: Connection | None = None
         self._is_up = True
+        self._reboot: str | None = None
+        self._read()
 
     def is_up(self) -> bool:
-        """As it is now; a Redis that does not answer, or knows nothing, changes nothing."""
+        """As it is now."""
+        self._read()
+        return self._is_up
+
+    def has_gone_down(self) -> bool:
+        """Whether it is down, or was since it was asked after last: simulated time may have passed a whole reboot."""
+        before = self._reboot
+        self._read()
+        return not self._is_up or self._reboot != before
+
+    def _read(self) -> None:
+        """Take what the agent says now."""
         try:
             if self._connection is None:
                 self._connection = Connection(self._socket, databases.NUMBERS["STATE_DB"], _DATABASE_S)
-            said = self._connection.call("HGET", BOOT_KEY, SSH)
+            level, reboot = self._connection.call("HMGET", BOOT_KEY, SSH, REBOOT)
         except DatabaseError:
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
-            said = None
-        if said is not None:
-            self._is_up = said != DOWN
-        return self._is_up
+            return
+        if level is not None:
+            self._is_up = level != DOWN
+        if reboot is not None:
+            self._reboot = reboot
 
 
 class Shell:
@@ -184,9 +201,9 @@ class Shell:
         """Bring /sys/class/net up to date with the databases; a Redis that is away changes nothing."""
         try:
             with databases.connect(self._settings.redis_socket, "APPL_DB") as connection:
-                keys = [key for key in connection.call("KEYS", "PORT_TABLE:Ethernet*")]
-                for key, row in databases.read_hashes(connection, keys).items():
-                    self._write_port(key.removeprefix("PORT_TABLE:"), row)
+                rows = databases.read_hashes(connection, connection.call("KEYS", "PORT_TABLE:Ethernet*"))
+            for folder in (self.prefix / "sys/class/net").glob("Ethernet*"):
+                self._write_port(folder.name, rows.get(f"PORT_TABLE:{folder.name}", {}))
             with databases.connect(self._settings.redis_socket, "CONFIG_DB") as connection:
                 self._write_addresses(databases.read_row(connection, "DEVICE_METADATA", "localhost").get("mac"))
         except (DatabaseError, OSError) as error:
@@ -207,11 +224,11 @@ class Shell:
         (self.prefix / BOOT_TIME.lstrip("/")).write_text(f"{time.time()}\n", encoding="ascii")
 
     def _write_port(self, port: str, row: Mapping[str, str]) -> None:
-        if (self.prefix / "sys/class/net" / port).is_dir():
-            up = row.get("oper_status") == "up"
-            command_wrappers.write_port(self.prefix, port, {
-                "operstate": "up" if up else "down", "carrier": "1" if up else "0", "speed": row.get("speed", ""),
-                "mtu": row.get("mtu", "9100")})
+        """Files of a port; one without a row, while its switch restarts, is down."""
+        up = row.get("oper_status") == "up"
+        said = {name: row[name] for name in ("speed", "mtu") if name in row}
+        command_wrappers.write_port(self.prefix, port, {
+            "operstate": "up" if up else "down", "carrier": "1" if up else "0", **said})
 
     def _write_addresses(self, mac: str | None) -> None:
         if mac:
@@ -248,11 +265,11 @@ async def run_server(settings: Settings, keys: Keys, decision: root_view.ViewDec
     print(json.dumps({"ready": True, "ssh_port": port, "root_view": decision.kind,
                       "root_view_reason": decision.reason}), flush=True)
     power = Power(settings.redis_socket)
-    while await _goes_on(stop, power, True):
+    while await _happens(power.has_gone_down, stop):
         listener.close()
         logins.end()
         await requests.end()
-        if not await _goes_on(stop, power, False):
+        if not await _happens(power.is_up, stop):
             return
         shell.boot()
         listener = await listen(port)
@@ -260,9 +277,9 @@ async def run_server(settings: Settings, keys: Keys, decision: root_view.ViewDec
     await requests.end()
 
 
-async def _goes_on(stop: asyncio.Event, power: Power, is_up: bool) -> bool:
-    """Wait while the switch is up (or is not); False when the server is to end."""
-    while power.is_up() == is_up:
+async def _happens(condition: Callable[[], bool], stop: asyncio.Event) -> bool:
+    """Wait until something of the switch's power happens; False when the server is to end."""
+    while not condition():
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), _POWER_S)
             return False

@@ -15,12 +15,10 @@ from virtual_testbed.sonic.commands import (
 from virtual_testbed.sonic.commands.context import require_root, run, this_switch
 from virtual_testbed.sonic.commands.config_files import DEFAULT_FILE
 from virtual_testbed.sonic.commands.groups import AliasedGroup
-from virtual_testbed.sonic.commands.restarting import ask_for, has_begun
+from virtual_testbed.sonic.commands.restarting import ask_for, await_begin
 from virtual_testbed.sonic.databases import Config, as_json, merge, write_config
 from virtual_testbed.sonic.factory import QOS_TABLES, of_model, qos_tables
 
-_BEGINS_S = 1.0
-"""How long `config reload` waits for the services to go down, wall clock."""
 _CFGGEN = "/usr/local/bin/sonic-cfggen"
 _yes = click.option("-y", "--yes", is_flag=True)
 _file = click.argument("filename", required=False)
@@ -113,7 +111,7 @@ def reload(
     write_config(switch.config, wanted)
     if not no_service_restart:
         click.echo("Restarting SONiC target ...")
-        has_begun(switch, _BEGINS_S)
+        await_begin(switch, "config reload")
 
 
 @cli.group(cls=AliasedGroup)

@@ -44,6 +44,11 @@ def _remove(switch: SwitchContext, words: list[str]) -> None:
         switch.connect("ASIC_DB").call("HDEL", SDK, f"{FILE}{path}")
 
 
+def _parted(words: list[str]) -> list[str]:
+    """Words in which the value of a long option is a word of its own: `--format=X` is `--format X`."""
+    return [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+
+
 def _list(words: list[str], running: set[str]) -> None:
     """The containers that run (`-a`: all), as `docker ps` has them."""
     options = list(zip(words, words[1:], strict=False))
@@ -88,10 +93,10 @@ def main() -> None:
     words = sys.argv[1:]
     running = running_containers(this_switch())
     if words[:1] == ["ps"]:
-        _list(words[1:], running)
+        _list(_parted(words[1:]), running)
         return
     if words[:1] == ["inspect"]:
-        _inspect(words[1:], running)
+        _inspect(_parted(words[1:]), running)
         return
     if words[:1] != ["exec"]:
         sys.exit(_USAGE)

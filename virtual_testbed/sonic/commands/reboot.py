@@ -8,10 +8,9 @@ import sys
 
 from virtual_testbed.sonic.commands import config_files
 from virtual_testbed.sonic.commands.context import is_root, run, this_switch
-from virtual_testbed.sonic.commands.restarting import ask_for, has_begun
+from virtual_testbed.sonic.commands.restarting import ask_for, await_begin
 from virtual_testbed.sonic.restarts import RESTARTS
 
-_LONGEST_S = 10.0
 _OPTIONS = ("-f", "-r", "-v", "-y")
 """That are taken, and change nothing: force, running processes, a word more, yes."""
 
@@ -29,9 +28,7 @@ def main() -> None:
         sys.exit(f"error: {kind} has no option {unknown[0]}: expected one of {' '.join(_OPTIONS)} or none")
     switch = this_switch()
     ask_for(switch, kind, config_files.saved(switch) if RESTARTS[kind].is_dark else None)
-    if not has_begun(switch, _LONGEST_S):
-        sys.exit(f"error: {kind} has not begun within {_LONGEST_S:.0f} s: nothing follows what is written to the "
-                 "switch's databases")
+    await_begin(switch, kind)
 
 
 if __name__ == "__main__":

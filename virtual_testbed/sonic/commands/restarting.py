@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import sys
 import time
 
 from virtual_testbed.sonic.agent_keys import CAUSES, RESTART_KEY, SERVICES_KEY, UP
@@ -10,6 +11,8 @@ from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.databases import Config, as_json, read_hash, read_hashes
 from virtual_testbed.sonic.restarts import RestartRequest, row_name
 
+_LONGEST_S = 10.0
+"""How long a command waits until the agent begins what was asked for, wall clock."""
 _PAUSE_S = 0.02
 _DATE = "%a %b %d %I:%M:%S %p UTC %Y"
 
@@ -24,15 +27,20 @@ def ask_for(switch: SwitchContext, kind: str, config: Config | None = None) -> N
     switch.connect("STATE_DB").call("HSET", RESTART_KEY, *fields)
 
 
-def has_begun(switch: SwitchContext, seconds: float) -> bool:
-    """Wait, at most so long, until the agent has taken what was asked for. Raises DatabaseError."""
+def await_begin(switch: SwitchContext, command: str) -> None:
+    """Wait until the agent has begun what was asked for. When it does not, that is taken back, and `command` ends with
+    one sentence. Raises DatabaseError.
+    """
     state = switch.connect("STATE_DB")
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + _LONGEST_S
     while state.call("EXISTS", RESTART_KEY):
         if time.monotonic() > deadline:
-            return False
+            is_taken_back = state.call("DEL", RESTART_KEY)
+            if is_taken_back:
+                sys.exit(f"error: {command} has not begun within {_LONGEST_S:.0f} s, and will not: nothing follows "
+                         "what is written to the switch's databases")
+            return
         time.sleep(_PAUSE_S)
-    return True
 
 
 def running_containers(switch: SwitchContext) -> set[str]:

@@ -7,14 +7,13 @@ from __future__ import annotations
 import sys
 
 from virtual_testbed.sonic.commands.context import is_root, run, this_switch
-from virtual_testbed.sonic.commands.restarting import ask_for, has_begun, running_containers
+from virtual_testbed.sonic.commands.restarting import ask_for, await_begin, running_containers
 from virtual_testbed.sonic.restarts import CONTAINERS
 
 _ALWAYS = ("docker", "ssh", "sshd", "networking", "monit")
 _EXITED = ("determine-reboot-cause", "process-reboot-cause", "config-setup")
 _IDLE = ("warmboot-finalizer",)
 _RESTARTS = "swss"
-_BEGINS_S = 1.0
 _ACTIVE, _INACTIVE = 0, 3
 _NOT_FOUND = 4
 _USAGE = ("usage: systemctl status|is-active|show|start|reset-failed UNIT..., systemctl restart swss, "
@@ -72,7 +71,7 @@ def _restart(units: list[str]) -> int:
                      "(with which syncd, teamd and bgp restart)")
     switch = this_switch()
     ask_for(switch, _RESTARTS)
-    has_begun(switch, _BEGINS_S)
+    await_begin(switch, f"systemctl restart {_RESTARTS}")
     return _ACTIVE
 
 
@@ -90,6 +89,9 @@ def main() -> None:
         print("running" if is_up else "starting")
         sys.exit(0 if is_up else 1)
     if verb == "list-units":
+        if not {"--state=failed", "--failed"} & set(words):
+            sys.exit("error: systemctl list-units knows failed units alone on this switch (there are none): "
+                     f"expected --state=failed; {_USAGE}")
         print("0 loaded units listed.")
         return
     if not units:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -143,6 +144,24 @@ def agent(redis, network):
     agent = SonicAgent(NAME, redis.socket, HWSKU, network, [])
     yield agent
     agent.close()
+
+
+@contextlib.contextmanager
+def following(agent):
+    """An agent that follows what is asked of its switch, as in an engine."""
+    ended = threading.Event()
+
+    def follow():
+        while not ended.wait(0.02):
+            agent.apply_configuration()
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 class Programs:

@@ -11,7 +11,7 @@ from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.command_wrappers import write_image_files
 from virtual_testbed.sonic.profile import load_profile
-from virtual_testbed.tests.sonic.conftest import HWSKU, MAC, NAME
+from virtual_testbed.tests.sonic.conftest import HWSKU, MAC, NAME, following
 
 
 @pytest.fixture
@@ -338,7 +338,7 @@ def test_db_cli(run):
     assert run("sonic-db-cli PING") == "PONG\n"
 
 
-def test_save_load_reload(run):
+def test_save_load_reload(agent, run):
     factory = json.loads(run("sonic-cfggen -d --print-data"))
     run("config interface shutdown Ethernet0")
     assert run("config save -y") == (
@@ -348,10 +348,12 @@ def test_save_load_reload(run):
     run("cat > more.json", stdin='{"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": 300}}}')
     run("config load more.json -y")
     assert config(run, "PFC_WD")["GLOBAL"] == {"POLL_INTERVAL": "300"}
-    run("config reload -y -f")
+    with following(agent):
+        run("config reload -y -f")
     assert json.loads(run("sonic-cfggen -d --print-data")) == saved
     (run.root / "etc/sonic/config_db.json").unlink()
-    run("config reload -y")
+    with following(agent):
+        run("config reload -y")
     assert json.loads(run("sonic-cfggen -d --print-data")) == factory
 
 
