@@ -138,6 +138,8 @@ TRIED: dict[str, Way] = {
     "make upstream SONIC_MGMT=CHECKOUT": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT TESTS=test_global_pause,pfcwd_basic FAULT=pause-ignored":
         refused("CHECKOUT is not a folder"),
+    "make upstream SONIC_MGMT=CHECKOUT TESTS=qualification/test_"
+    " OPTIONS='--pfc-same-generator snappi_tests/pfc/qualification'": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT TESTS=pause_multi_lossless_prio_reboot": refused("CHECKOUT is not a folder"),
     "make upstream-score SONIC_MGMT=CHECKOUT": refused("CHECKOUT is not a folder"),
     "make upstream-score SONIC_MGMT=CHECKOUT FAULTS=pause-ignored,lossy-dropped TESTS=test_tx_drop_counter":
