@@ -33,7 +33,7 @@ class UpstreamRequest:
         tree: the checkout.
         python: Python 3.12.
         names: parts of the names of tests; none: all that restart nothing.
-        options: further options of pytest.
+        options: further words for pytest.
     """
 
     tree: Checkout
@@ -54,8 +54,8 @@ def parser(description: str = "") -> CommandParser:
     line.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
                       help="break the virtual switch, for instance pause-ignored; may be repeated")
     line.add_argument("--options", default="", metavar="WORDS",
-                      help="further words for pytest; where the checkout has this suite in it (make overlay), its"
-                           " folder, which makes its options known, and these")
+                      help="further words for pytest: where the checkout has this suite in it (make overlay), the"
+                           " suite's folder, by which pytest knows the suite's options, and these options")
     line.add_argument("--testbed", default="vtb-t0", metavar="NAME", help="a virtual testbed (default: %(default)s)")
     line.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                       help="testbed file (default: ansible/testbed.yaml)")

@@ -39,7 +39,7 @@ class TheirRun:
         python: of an environment with what they need.
         names: parts of the names of the tests that are run; none: all that restart nothing.
         folder: for what it leaves.
-        options: further options of pytest.
+        options: further words for pytest.
     """
 
     copy: Path
