@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -15,10 +16,22 @@ import pytest
 
 from virtual_testbed.sonic import command_client, databases
 from virtual_testbed.sonic.command_server import CommandRequest
+from virtual_testbed.tests.sonic.conftest import CHECKOUT
 from virtual_testbed.tests.sonic.test_ssh import wait_until
 
 # reads its input to the end: runs as long as that is open
 WAITS = "sonic-cfggen -j - --print-data"
+SLOW_FORKS = """
+import os, time
+from virtual_testbed.sonic import command_server
+fork = os.fork
+def slowly():
+    pid = fork()
+    time.sleep(0.3 if pid else 0)
+    return pid
+os.fork = slowly
+command_server.main()
+"""
 CONFIG = '{"A": {"b": {"c": "d"}}}'
 SAVES = "; sudo config save -y $PWD/saved >/dev/null; stat -c '%a %U' saved; rm -f saved"
 ROLLBACK = "sudo config rollback a; sudo config delete-checkpoint a; ls /etc/sonic/checkpoints"
@@ -210,6 +223,25 @@ def test_a_server_that_does_not_answer_is_left_for_good(tmp_path, monkeypatch):
         thread.join()
         with accepted[0] as connection, pytest.raises(BrokenPipeError):
             connection.send(command_client.STARTED)
+
+
+def test_a_command_becomes_another_program_before_its_server_goes_on(tmp_path):
+    """As on a busy machine: the server may no longer give that process a group (EACCES), and needs not."""
+    command = [sys.executable, "-I", "-S", command_client.__file__, str(tmp_path), "sudo", "echo", "done"]
+    environment = {"PATH": os.environ["PATH"], "SONIC_VIEW": "environment"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(tmp_path / command_client.SOCKET))
+        listener.listen()
+        server = subprocess.Popen([sys.executable, "-c", SLOW_FORKS, str(listener.fileno())], cwd=CHECKOUT,
+                                  pass_fds=[listener.fileno()])
+    try:
+        for _ in range(2):
+            answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            assert (answer.returncode, answer.stdout) == (0, "done\n"), answer
+        assert server.poll() is None
+    finally:
+        server.kill()
+        server.wait()
 
 
 @pytest.mark.parametrize("message", [
