@@ -21,8 +21,8 @@ from scripts.campaign.broken_testbed import HANG_S, SWITCH, OpenSsh, Testbed, br
 from scripts.campaign.entries import ROOT
 from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX
 
+pytestmark = pytest.mark.slow("a testbed for them, and the whole way of a port for each: two minutes")
 BROKEN_RX = "Ethernet8"
-SLOW = pytest.mark.slow("the whole way of a healthy port, where a broken one has it too: half a minute")
 FAULTS = [f"pause-ignored@{BROKEN_RX}"]
 SUITE = "snappi_tests/pfc/qualification"
 OUT_OF_THE_VLAN = "sonic-db-cli CONFIG_DB KEYS 'VLAN_MEMBER|*' | xargs sonic-db-cli CONFIG_DB DEL"
@@ -115,7 +115,6 @@ def test_without_leave_to_change_anything_the_port_is_refused(testbed: Testbed, 
     assert configuration(testbed) == before and not ended.records
 
 
-@SLOW
 @pytest.mark.parametrize("ip_version", ["4", "6"])
 def test_a_healthy_port_passes_with_the_address_that_it_is_given(
     testbed: Testbed, tmp_path: Path, ip_version: str
@@ -130,7 +129,6 @@ def test_a_healthy_port_passes_with_the_address_that_it_is_given(
     assert configuration(testbed) == before and addresses(testbed) == []
 
 
-@pytest.mark.slow("the whole way of a broken port: twenty seconds")
 def test_a_switch_that_ignores_pauses_fails_there(testbed: Testbed, tmp_path: Path) -> None:
     before = configuration(testbed)
     ended = measure(testbed, tmp_path, BROKEN_RX, "--pfc-change-config", "--pfc-scenario=PFC-1")
@@ -139,7 +137,6 @@ def test_a_switch_that_ignores_pauses_fails_there(testbed: Testbed, tmp_path: Pa
     assert configuration(testbed) == before and addresses(testbed) == []
 
 
-@pytest.mark.slow("the whole way of a killed run, as test_restore.py has it on other ports: twenty seconds")
 def test_what_a_killed_run_gave_is_no_address_of_the_port_s_and_is_taken_away(
     testbed: Testbed, tmp_path: Path
 ) -> None:

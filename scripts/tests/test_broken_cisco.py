@@ -17,6 +17,7 @@ from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import plan_port
 
+pytestmark = pytest.mark.slow("a testbed for three test cases: half a minute")
 RX = "Ethernet8"
 PLATFORM = "x86_64-8122_64eh_o-r0"
 FILES = {"counters_8122.py": '''

@@ -11,6 +11,7 @@ from scripts.campaign.broken_testbed import Testbed
 from scripts.tests.broken import HEALTHY_RX
 from scripts.tests.test_broken_addresses import BROKEN_RX, changed_testbed, configuration, measure, shell
 
+pytestmark = pytest.mark.slow("a testbed for them, and the whole way of a port: two minutes")
 SIZED_BY_THE_SWITCH = """
 set -e
 sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' buffer_model dynamic
@@ -34,7 +35,6 @@ def test_what_the_switch_shows(testbed: Testbed) -> None:
     assert int(shell(testbed, "sonic-db-cli APPL_DB HGET BUFFER_POOL_TABLE:egress_lossless_pool size")) > 0
 
 
-@pytest.mark.slow("nine test cases, one of them with M2O's congestion: a minute")
 def test_a_healthy_port_passes(testbed: Testbed, tmp_path: Path) -> None:
     """In cases that compare with a pool, fill a group's headroom, and change profiles and groups."""
     before = configuration(testbed)
@@ -45,14 +45,12 @@ def test_a_healthy_port_passes(testbed: Testbed, tmp_path: Path) -> None:
     assert configuration(testbed) == before
 
 
-@pytest.mark.slow("the whole way of a broken port: twenty seconds")
 def test_one_that_ignores_pauses_fails(testbed: Testbed, tmp_path: Path) -> None:
     ended = measure(testbed, tmp_path, BROKEN_RX, "--pfc-scenario=PFC-1")
     failed = {check["name"] for record in ended.records for check in record["checks"] if check["status"] == "FAIL"}
     assert ended.status == 1 and "blocked-while-paused" in failed, (failed, ended.printed)
 
 
-@pytest.mark.slow("every port of the switch: half a minute")
 def test_every_port_at_once(testbed: Testbed, tmp_path: Path) -> None:
     """SWEEP-2 compares watermarks with the ingress pool."""
     ended = measure(testbed, tmp_path, HEALTHY_RX, "--pfc-scenario=SWEEP-2")

@@ -186,7 +186,9 @@ def test_a_switch_that_never_rebooted_knows_no_cause(run):
     assert run("reboot", root=False, status=1) == "This command must be run as root\n"
 
 
-@pytest.mark.parametrize("command", ("reboot", "config reload -y", "systemctl restart swss"))
+@pytest.mark.parametrize("command", [
+    "reboot", *(pytest.param(command, marks=pytest.mark.slow("ten seconds for each way to restart"))
+                for command in ("config reload -y", "systemctl restart swss"))])
 def test_a_restart_that_nobody_carries_out_says_so_and_is_taken_back(agent, run, command):
     said = run(command, status=1)
     assert f"error: {command.removesuffix(' -y')} has not begun within 10 s" in said, said

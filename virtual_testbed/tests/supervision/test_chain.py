@@ -13,6 +13,7 @@ import snappi
 
 from virtual_testbed.tests.supervision.deployed import ROOT, deployed, run
 
+pytestmark = pytest.mark.slow("three switches, deployed by Ansible: half a minute")
 SENDER, RECEIVER = "127.1.0.3;1;1", "127.1.0.3;3;1"
 SENDER_MAC, RECEIVER_MAC = "00:00:22:33:44:01", "00:01:22:33:44:01"
 GATEWAYS = {number: f"192.168.7.{number}" for number in (1, 2, 3)}

@@ -5,6 +5,7 @@ import pytest
 
 from virtual_testbed.tests.supervision.deployed import Host, Load, deployed
 
+pytestmark = pytest.mark.slow("a testbed for them, deployed by Ansible: half a minute")
 SWITCH = "vtb-mixed-01"
 MACS = ("00:00:22:33:44:01", "00:01:22:33:44:01")
 LINE_RATE_FRAMES = {100: 11973, 400: 47892}
