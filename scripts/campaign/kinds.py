@@ -303,7 +303,7 @@ NOT_DRAWN = {
     "xoff-one-priority-only": "it does nothing where each lossless priority has a group of its own",
     "aging-stays-on": "it does nothing by itself",
     "switch-reboots": "it is one of the whole switch, and a moment at which nothing is measured shows nothing",
-    "watchdog-set-kept": "no test case enables PFC for another priority while the watchdog runs",
+    "watchdog-set-kept": "every SONiC does so: what the watchdog watches is settled when it is started",
     "watchdog-one-port-only": "it is a fault of two ports in storm, wherever they are",
     "finished-flows-stay-started": "no switch is at fault, and nothing of the suite's own meets it",
     "chatter": "it is healthy",

@@ -18,10 +18,6 @@ DECLARED = {one["fault"]: one for one in json.loads((HERE / "diagnosis_declared.
 it; as the catalogue declares the fault, whatever the rules say."""
 SWITCH = "vtb-t0-01"
 WHERE = f"{SWITCH} Ethernet0 priority 3"
-NOT_YET = {
-    "watchdog-set-kept": "no test case enables PFC for another priority while the watchdog runs",
-}
-"""Faults that a tester could see, and that are not diagnosed -> why."""
 
 
 def verdict(*checks):
@@ -76,12 +72,12 @@ def test_the_share_of_faults_that_are_diagnosed():
     """Printed with `-s`: how many, and which are not, and why."""
     mistakes = {fault: why for fault in DECLARED if (why := mistake(fault))}
     right = len(DECLARED) - len(mistakes)
-    reasons = {fault: DECLARED[fault]["unseen"] or NOT_YET.get(fault, "not known") for fault in mistakes}
+    reasons = {fault: DECLARED[fault]["unseen"] or "not known" for fault in mistakes}
     wrong = [f"{fault} ({reasons[fault]}): {why}" for fault, why in mistakes.items()]
     said = "\n  ".join([f"{right} of {len(DECLARED)} faults ({right / len(DECLARED):.1%}) are diagnosed; not:", *wrong])
     print(said)
     unseen = {fault for fault, one in DECLARED.items() if one["unseen"]}
-    assert {*mistakes} == unseen | {*NOT_YET}, said
+    assert {*mistakes} == unseen, said
 
 
 def test_what_no_rule_explains_is_said_to_be_unexplained():
