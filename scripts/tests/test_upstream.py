@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -171,6 +172,14 @@ def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, la
     words = their_command(run, lab, "vtb")
     assert "plain_otg" in words
     assert words[-3:] == ["--pfc-same-generator", "snappi_tests/pfc", "snappi_tests/pfcwd"]
+
+
+def test_tests_are_those_for_the_number_of_switches(tmp_path: Path, lab: Endpoints) -> None:
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path)
+    one = their_command(run, lab, "vtb")
+    assert one[one.index("--topology") + 1] == "tgen", "of one switch"
+    two = their_command(run, replace(lab, switches={**lab.switches, "dut2": SimpleNamespace(ssh_port=2223)}), "vtb")
+    assert two[two.index("--topology") + 1] == "multidut-tgen", "of two"
 
 
 def session_of(*rows: OutcomeRow, planned: int = 0, ended: int | None = 0) -> UpstreamSession:

@@ -22,8 +22,10 @@ from virtual_testbed.supervision.endpoints import Endpoints, read_endpoints
 STAND_INS = ROOT / "virtual_testbed/sonic_mgmt"
 OUTCOMES = "outcomes.jsonl"
 PLUGINS = ("simulated_sleep", "outcomes", "plain_otg")
-TOPOLOGY = "tgen"
-"""Their marker of tests that need one switch and a traffic generator."""
+ONE_SWITCH = "tgen"
+"""Their marker of tests that need a switch and a traffic generator."""
+SEVERAL_SWITCHES = "multidut-tgen"
+"""Their marker of those that need two switches, or can do with them."""
 SSH_PORT = "VIRTUAL_TESTBED_SSH_PORT"
 """Where the stand-in of Ansible's `wait_for` finds what sonic-mgmt looks for at port 22."""
 FOREIGN = ("ANSIBLE_", "PYTEST", "PYTHON", "PFC_", "VIRTUAL_TESTBED_", "VIRTUAL_ENV")
@@ -51,10 +53,11 @@ class TheirRun:
 
 def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
     """pytest, as their labs start it, from their `tests/`. `group`: their name of the lab's inventory."""
+    topology = ONE_SWITCH if len(lab.switches) == 1 else SEVERAL_SWITCHES
     return [str(run.python), "-m", "pytest", *(word for plugin in PLUGINS for word in ("-p", plugin)),
             "-c", "pytest.ini",
             "--inventory", f"../ansible/{group}", "--host-pattern", "all",
-            "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", TOPOLOGY,
+            "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", topology,
             "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity", "--disable_loganalyzer",
             "--disable_memory_utilization", *run.options,
             *(suite.removeprefix("tests/") for suite in SUITES)]
