@@ -251,7 +251,8 @@ def test_examples_are_understood() -> None:
 
 
 SONIC_MGMT = os.environ.get("SONIC_MGMT", "")
-LOSSLESS = "test_pfc_pause_single_lossless_prio[vtb-t0-01|3"
+ONE_SWITCH = ("vtb-t0", "test_pfc_pause_single_lossless_prio[vtb-t0-01|3")
+TWO_SWITCHES = ("vms-snappi-sonic-multidut", "test_pfc_pause_single_lossless_prio[sonic-s6100-dut1|3-tgen_port_info0")
 
 
 @pytest.mark.skipif(not SONIC_MGMT, reason="SONIC_MGMT (a checkout of sonic-mgmt) is not set")
@@ -263,13 +264,15 @@ def test_what_waits_for_its_own_threads_is_there(file: str, function: str) -> No
     assert function in found, f"{file} has no {function}: who waits there now?"
 
 
-@pytest.mark.slow("two virtual testbeds, an environment of another Python, two tests of another suite: minutes")
+@pytest.mark.slow("four virtual testbeds, an environment of another Python, four tests of another suite: minutes")
 @pytest.mark.skipif(not SONIC_MGMT, reason="SONIC_MGMT (a checkout of sonic-mgmt) is not set")
-@pytest.mark.parametrize("fault, result, status", [("", PASSED, 0), ("pause-ignored", FAILED, 1)])
-def test_their_lossless_test_judges_a_virtual_switch(tmp_path: Path, fault: str, result: str, status: int) -> None:
-    ended = subprocess.run([sys.executable, "-m", "scripts.upstream", SONIC_MGMT, "--tests", LOSSLESS, "--results",
-                            str(tmp_path), *(["--fault", fault] if fault else [])], cwd=ROOT, capture_output=True,
-                           text=True, check=False)
+@pytest.mark.parametrize("fault, result, status", [("", PASSED, 0), ("pause-ignored@*", FAILED, 1)])
+@pytest.mark.parametrize("testbed, test", [ONE_SWITCH, TWO_SWITCHES])
+def test_their_lossless_test_judges_a_virtual_switch(tmp_path: Path, testbed: str, test: str, fault: str, result: str,
+                                                     status: int) -> None:
+    ended = subprocess.run([sys.executable, "-m", "scripts.upstream", SONIC_MGMT, "--testbed", testbed, "--tests", test,
+                            "--results", str(tmp_path), *(["--fault", fault] if fault else [])], cwd=ROOT,
+                           capture_output=True, text=True, check=False)
     report = json.loads(next(tmp_path.glob("upstream-*/upstream.json")).read_text(encoding="utf-8"))
     assert ended.returncode == status, ended.stdout + ended.stderr
     assert [row["result"] for row in report["tests"]] == [result] and report["unchanged"]

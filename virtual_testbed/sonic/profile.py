@@ -25,8 +25,8 @@ class ProfileError(Exception):
 
 @dataclass(frozen=True)
 class Port:
-    """A front-panel port; `speed` in Mb/s is its own. `speeds` are those that it can have, whole or as the first part of
-    a split, which keeps its name: a virtual switch takes either without being told to split it.
+    """A front-panel port; `speed` in Mb/s is its own. `speeds` are those that it can have, whole or as the first part
+    of a split, which keeps its name: a virtual switch takes either without being told to split it.
     """
 
     name: str

@@ -143,8 +143,8 @@ def run(folder: Path, clock: str, names: str) -> tuple[dict[str, list[str]], dic
     kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST")}
     subprocess.run([sys.executable, "-m", "pytest", "-p", "simulated_sleep", "-p", "outcomes", "-c", "pytest.ini",
                     "-p", "no:cacheprovider", "--topology", "tgen"], cwd=suite, check=False, capture_output=True,
-                   env={**kept, "PYTHONPATH": os.pathsep.join(map(str, (STAND_INS, elsewhere, folder))), "VIRTUAL_TESTBED_CLOCK": clock,
-                        "UPSTREAM_OUTCOMES": str(outcomes), "UPSTREAM_TESTS": names})
+                   env={**kept, "PYTHONPATH": os.pathsep.join(map(str, (STAND_INS, elsewhere, folder))),
+                        "VIRTUAL_TESTBED_CLOCK": clock, "UPSTREAM_OUTCOMES": str(outcomes), "UPSTREAM_TESTS": names})
     planned, *came, ended = [json.loads(line) for line in outcomes.read_text(encoding="ascii").splitlines()]
     found = {event["test"].partition("::")[2]: (event["result"], event["reason"]) for event in came}
     assert [event["test"] for event in came] == planned["planned"]
@@ -160,7 +160,7 @@ def test_what_is_written_of_each_test(tmp_path: Path, clock: str) -> None:
         "test_rest_of_an_interval": "passed", "test_ansible": "passed"}, found
     assert found["test_bad"][1].startswith("AssertionError: one\n  is not two")
     assert found["test_broken"][1] == "RuntimeError: no lab" and found["test_skipped"][1] == "no such port"
-    assert sum(FakeClock.advanced) == 1000.25e9 + 60e9 + CALL_S * 1e9 and max(FakeClock.advanced) == LONGEST_STEP_S * 1e9
+    assert sum(FakeClock.advanced) == (1000.25 + 60 + CALL_S) * 1e9 and max(FakeClock.advanced) == LONGEST_STEP_S * 1e9
 
 
 def test_what_the_clock_refuses_is_the_reason(tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
