@@ -16,17 +16,18 @@ from types import SimpleNamespace
 import pytest
 
 from scripts.suite import REFUSED
-from scripts.testbeds import Failure, Refusal
+from scripts.testbeds import TESTBED_FILE, Failure, Refusal
 from scripts.upstream import __main__ as command
 from scripts.upstream import python_3_12
 from scripts.upstream.options import EXAMPLES, check, parser
-from scripts.upstream.running import TheirRun, their_command, their_environment
+from scripts.upstream.running import TheirRun, their_command, their_environment, unused_ports
 from scripts.upstream.table import (
     ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, OutcomeRow, UpstreamSession, counts, one_line, table,
 )
 from scripts.upstream.tree import COPIED, copy_tree, find_tree, functions_of, state_of
 from tests.common.clone import ROOT
 from tests.common.pfc.record.verdict import Status
+from virtual_testbed.lab_files.description import virtual_testbeds
 from virtual_testbed.sonic_mgmt.simulated_sleep import WATCHERS
 from virtual_testbed.supervision.endpoints import Endpoints
 
@@ -180,6 +181,16 @@ def test_tests_are_those_for_the_number_of_switches(tmp_path: Path, lab: Endpoin
     assert one[one.index("--topology") + 1] == "tgen", "of one switch"
     two = their_command(run, replace(lab, switches={**lab.switches, "dut2": SimpleNamespace(ssh_port=2223)}), "vtb")
     assert two[two.index("--topology") + 1] == "multidut-tgen", "of two"
+
+
+def test_ports_without_a_cable_are_those_of_no_link() -> None:
+    testbeds = {testbed.name: unused_ports(testbed) for testbed in virtual_testbeds(TESTBED_FILE)}
+    assert testbeds["vtb-t0"] == {}, "all of them have a cable"
+    two = testbeds["vms-snappi-sonic-multidut"]
+    assert list(two) == ["sonic-s6100-dut1", "sonic-s6100-dut2"]
+    assert all(len(ports) == 60 for ports in two.values()), "six of 66 have one"
+    used = {"Ethernet0", "Ethernet64", "Ethernet68", "Ethernet72", "Ethernet76", "Ethernet124"}
+    assert not any(used & set(ports) for ports in two.values()), "and these are not shut"
 
 
 def session_of(*rows: OutcomeRow, planned: int = 0, ended: int | None = 0) -> UpstreamSession:
