@@ -119,7 +119,7 @@ def dates_of(simulated: SimulatedTime) -> type[datetime]:
         """Dates, of which `now` is simulated."""
 
         @classmethod
-        def now(cls, tz: tzinfo | None = None) -> SimulatedDates:  # type: ignore[override]
+        def now(cls, tz: tzinfo | None = None) -> SimulatedDates:
             """When simulated time is."""
             return cls.fromtimestamp(began_s + simulated.slept_s, tz)
 
