@@ -25,7 +25,8 @@ def describe_own(name):
     return testbed.describe(name, str(ANSIBLE / "testbed.yaml"), "/nowhere")
 
 
-@pytest.mark.parametrize("name", ["vtb-t0", "vtb-chain", "vtb-t1", "vtb-t1-mismatch", "vtb-mixed", "vtb-t0-64x400g"])
+@pytest.mark.parametrize("name", ["vtb-t0", "vtb-chain", "vtb-t1", "vtb-t1-mismatch", "vtb-mixed", "vtb-t0-64x400g",
+                                  "vms-snappi-sonic-multidut"])
 def test_every_testbed_of_the_project_can_be_laid_out(name):
     found = describe_own(name)
     tables = {name: lay_out_one(found, name) for name in found["dut_names"]}
@@ -102,6 +103,15 @@ def test_ports_of_three_speeds():
         (["100000"] * 4 + ["400000"] * 4) * 2 + ["800000"])
     assert len(tables["VLAN_MEMBER"]) == 9 and len(tables["INTERFACE"]) == 24
     assert {"Ethernet120|10.0.0.30/31", "Ethernet120|fc00::3d/126"} < set(tables["INTERFACE"])
+
+
+def test_two_switches_of_one_tier_that_are_routed_to_each_other():
+    """The first one's port has its number, the second one's the other addresses of the pair."""
+    found = describe_own("vms-snappi-sonic-multidut")
+    first, second = (lay_out_one(found, name)["INTERFACE"] for name in found["dut_names"])
+    assert {"Ethernet0|10.0.0.0/31", "Ethernet124|10.0.0.62/31", "Ethernet124|fc00::7d/126"} < set(first), "from 0"
+    assert {"Ethernet0|10.0.0.132/31", "Ethernet64|10.0.0.164/31"} < set(second), "numbered on, 66 ports further"
+    assert {"Ethernet124|10.0.0.63/31", "Ethernet124|fc00::7e/126"} < set(second), "the other end of the first one's"
 
 
 def test_64_ports_of_400g():

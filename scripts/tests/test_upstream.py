@@ -9,23 +9,25 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from scripts.suite import REFUSED
-from scripts.testbeds import Failure, Refusal
+from scripts.testbeds import TESTBED_FILE, Failure, Refusal
 from scripts.upstream import __main__ as command
 from scripts.upstream import python_3_12
 from scripts.upstream.options import EXAMPLES, check, parser
-from scripts.upstream.running import TheirRun, their_command, their_environment
+from scripts.upstream.running import TheirRun, their_command, their_environment, unused_ports
 from scripts.upstream.table import (
     ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, OutcomeRow, UpstreamSession, counts, one_line, table,
 )
 from scripts.upstream.tree import COPIED, copy_tree, find_tree, functions_of, state_of
 from tests.common.clone import ROOT
 from tests.common.pfc.record.verdict import Status
+from virtual_testbed.lab_files.description import virtual_testbeds
 from virtual_testbed.sonic_mgmt.simulated_sleep import WATCHERS
 from virtual_testbed.supervision.endpoints import Endpoints
 
@@ -173,6 +175,24 @@ def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, la
     assert words[-3:] == ["--pfc-same-generator", "snappi_tests/pfc", "snappi_tests/pfcwd"]
 
 
+def test_tests_are_those_for_the_number_of_switches(tmp_path: Path, lab: Endpoints) -> None:
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path)
+    one = their_command(run, lab, "vtb")
+    assert one[one.index("--topology") + 1] == "tgen", "of one switch"
+    two = their_command(run, replace(lab, switches={**lab.switches, "dut2": SimpleNamespace(ssh_port=2223)}), "vtb")
+    assert two[two.index("--topology") + 1] == "multidut-tgen", "of two"
+
+
+def test_ports_without_a_cable_are_those_of_no_link() -> None:
+    testbeds = {testbed.name: unused_ports(testbed) for testbed in virtual_testbeds(TESTBED_FILE)}
+    assert testbeds["vtb-t0"] == {}, "all of them have a cable"
+    two = testbeds["vms-snappi-sonic-multidut"]
+    assert list(two) == ["sonic-s6100-dut1", "sonic-s6100-dut2"]
+    assert all(len(ports) == 60 for ports in two.values()), "six of 66 have one"
+    used = {"Ethernet0", "Ethernet64", "Ethernet68", "Ethernet72", "Ethernet76", "Ethernet124"}
+    assert not any(used & set(ports) for ports in two.values()), "and these are not shut"
+
+
 def session_of(*rows: OutcomeRow, planned: int = 0, ended: int | None = 0) -> UpstreamSession:
     session = UpstreamSession()
     names = [row.test for row in rows] + [f"{ANOTHER}{number}" for number in range(planned - len(rows))]
@@ -242,7 +262,8 @@ def test_examples_are_understood() -> None:
 
 
 SONIC_MGMT = os.environ.get("SONIC_MGMT", "")
-LOSSLESS = "test_pfc_pause_single_lossless_prio[vtb-t0-01|3"
+ONE_SWITCH = ("vtb-t0", "test_pfc_pause_single_lossless_prio[vtb-t0-01|3")
+TWO_SWITCHES = ("vms-snappi-sonic-multidut", "test_pfc_pause_single_lossless_prio[sonic-s6100-dut1|3-tgen_port_info0")
 
 
 @pytest.mark.skipif(not SONIC_MGMT, reason="SONIC_MGMT (a checkout of sonic-mgmt) is not set")
@@ -254,13 +275,15 @@ def test_what_waits_for_its_own_threads_is_there(file: str, function: str) -> No
     assert function in found, f"{file} has no {function}: who waits there now?"
 
 
-@pytest.mark.slow("two virtual testbeds, an environment of another Python, two tests of another suite: minutes")
+@pytest.mark.slow("four virtual testbeds, an environment of another Python, four tests of another suite: minutes")
 @pytest.mark.skipif(not SONIC_MGMT, reason="SONIC_MGMT (a checkout of sonic-mgmt) is not set")
-@pytest.mark.parametrize("fault, result, status", [("", PASSED, 0), ("pause-ignored", FAILED, 1)])
-def test_their_lossless_test_judges_a_virtual_switch(tmp_path: Path, fault: str, result: str, status: int) -> None:
-    ended = subprocess.run([sys.executable, "-m", "scripts.upstream", SONIC_MGMT, "--tests", LOSSLESS, "--results",
-                            str(tmp_path), *(["--fault", fault] if fault else [])], cwd=ROOT, capture_output=True,
-                           text=True, check=False)
+@pytest.mark.parametrize("fault, result, status", [("", PASSED, 0), ("pause-ignored@*", FAILED, 1)])
+@pytest.mark.parametrize("testbed, test", [ONE_SWITCH, TWO_SWITCHES])
+def test_their_lossless_test_judges_a_virtual_switch(tmp_path: Path, testbed: str, test: str, fault: str, result: str,
+                                                     status: int) -> None:
+    ended = subprocess.run([sys.executable, "-m", "scripts.upstream", SONIC_MGMT, "--testbed", testbed, "--tests", test,
+                            "--results", str(tmp_path), *(["--fault", fault] if fault else [])], cwd=ROOT,
+                           capture_output=True, text=True, check=False)
     report = json.loads(next(tmp_path.glob("upstream-*/upstream.json")).read_text(encoding="utf-8"))
     assert ended.returncode == status, ended.stdout + ended.stderr
     assert [row["result"] for row in report["tests"]] == [result] and report["unchanged"]

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shlex
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +13,11 @@ from pathlib import Path
 from scripts import testbeds
 from scripts.qualifying.progress import ItemEvents
 from scripts.suite import PYTEST_LOG
+from scripts.testbeds import Failure
 from scripts.upstream.table import UpstreamSession, OutcomeRow
 from scripts.upstream.tree import SUITES
 from tests.common.clone import ROOT
+from virtual_testbed.lab_files.description import Testbed, load_testbed
 from virtual_testbed.sonic_mgmt.checkout import write_lab
 from virtual_testbed.sonic_mgmt.outcomes import FILE, NAMES
 from virtual_testbed.sonic_mgmt.simulated_sleep import CLOCK
@@ -22,8 +26,10 @@ from virtual_testbed.supervision.endpoints import Endpoints, read_endpoints
 STAND_INS = ROOT / "virtual_testbed/sonic_mgmt"
 OUTCOMES = "outcomes.jsonl"
 PLUGINS = ("simulated_sleep", "outcomes", "plain_otg")
-TOPOLOGY = "tgen"
-"""Their marker of tests that need one switch and a traffic generator."""
+ONE_SWITCH = "tgen"
+"""Their marker of tests that need a switch and a traffic generator."""
+SEVERAL_SWITCHES = "multidut-tgen"
+"""Their marker of those that need two switches, or can do with them."""
 SSH_PORT = "VIRTUAL_TESTBED_SSH_PORT"
 """Where the stand-in of Ansible's `wait_for` finds what sonic-mgmt looks for at port 22."""
 FOREIGN = ("ANSIBLE_", "PYTEST", "PYTHON", "PFC_", "VIRTUAL_TESTBED_", "VIRTUAL_ENV")
@@ -51,10 +57,11 @@ class TheirRun:
 
 def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
     """pytest, as their labs start it, from their `tests/`. `group`: their name of the lab's inventory."""
+    topology = ONE_SWITCH if len(lab.switches) == 1 else SEVERAL_SWITCHES
     return [str(run.python), "-m", "pytest", *(word for plugin in PLUGINS for word in ("-p", plugin)),
             "-c", "pytest.ini",
             "--inventory", f"../ansible/{group}", "--host-pattern", "all",
-            "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", TOPOLOGY,
+            "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", topology,
             "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity", "--disable_loganalyzer",
             "--disable_memory_utilization", *run.options,
             *(suite.removeprefix("tests/") for suite in SUITES)]
@@ -71,6 +78,31 @@ def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> 
             FILE: str(run.folder / OUTCOMES), NAMES: ",".join(run.names)}
 
 
+def unused_ports(testbed: Testbed) -> dict[str, list[str]]:
+    """The ports that have no cable, by switch; switches without one are left out."""
+    cabled = {(link.switch, link.switch_port) for link in testbed.generator_links}
+    cabled |= {end for link in testbed.switch_links for end in (link.a, link.b)}
+    found = {switch.name: [port for port in switch.hwsku.ports if (switch.name, port) not in cabled]
+             for switch in testbed.switches}
+    return {switch: ports for switch, ports in found.items() if ports}
+
+
+def shut_unused_ports(lab: Endpoints) -> None:
+    """Shuts the ports that have no cable, as a minigraph leaves them: sonic-mgmt waits after a reload for all that are
+    not shut to be up.
+
+    Raises:
+        Failure: a switch does not do it.
+    """
+    for switch, ports in unused_ports(load_testbed(lab.name, lab.testbed_file)).items():
+        shut = json.dumps({"PORT": {port: {"admin_status": "down"} for port in ports}})
+        command = f"sudo sonic-cfggen -a {shlex.quote(shut)} --write-to-db && sudo config save -y"
+        done = subprocess.run(["ssh", "-F", str(lab.ssh_config), switch, command], capture_output=True, text=True,
+                              check=False)
+        if done.returncode:
+            raise Failure(f"the ports of {switch} without a cable could not be shut: {done.stderr.strip()}")
+
+
 def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], None]) -> UpstreamSession:
     """Makes the testbed a lab of the copy, and runs their tests there.
 
@@ -80,6 +112,7 @@ def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], No
         meanwhile: gets the row of each test when it has ended.
     """
     lab = read_endpoints(folder)
+    shut_unused_ports(lab)
     write_lab(run.copy, folder)
     command = their_command(run, lab, lab.inventory.name)
     session = UpstreamSession()

@@ -25,7 +25,9 @@ class ProfileError(Exception):
 
 @dataclass(frozen=True)
 class Port:
-    """A front-panel port; `speed` in Mb/s is its own, `speeds` are those it can have without being split."""
+    """A front-panel port; `speed` in Mb/s is its own. `speeds` are those that it can have, whole or as the first part
+    of a split, which keeps its name: a virtual switch takes either without being told to split it.
+    """
 
     name: str
     lanes: str
@@ -93,14 +95,13 @@ def load_profile(hwsku: str, folder: Path = FOLDER) -> Profile:
 def _profile(hwsku: str, data: Mapping[str, Any]) -> Profile:
     """A profile from its file's content."""
     breakouts = {int(speed): tuple(modes) for speed, modes in data["breakouts"].items()}
-    ports = {row["name"]: Port(**row, speeds=_unsplit_speeds(breakouts[row["speed"]])) for row in data["ports"]}
+    ports = {row["name"]: Port(**row, speeds=_speeds(breakouts[row["speed"]])) for row in data["ports"]}
     lookup = {(row["speed"], row["cable"]): row for row in data["pg_profile_lookup"]}
     return Profile(hwsku=hwsku, ports=ports, breakouts=breakouts, pg_profile_lookup=lookup,
                    pause_response_percent=data.get("pause_response_percent", _ALL_OF_THE_ALLOWANCE),
                    **{name: data[name] for name in _AS_THEY_ARE})
 
 
-def _unsplit_speeds(modes: tuple[str, ...]) -> tuple[int, ...]:
-    """Speeds in Mb/s of the modes that leave a port whole: 100000 and 50000 of `1x100G[50G]`, `2x50G`."""
-    whole = [mode for mode in modes if mode.startswith("1x")]
-    return tuple(int(number) * 1000 for mode in whole for number in re.findall(r"(\d+)G", mode))
+def _speeds(modes: tuple[str, ...]) -> tuple[int, ...]:
+    """Speeds in Mb/s of modes, the fastest first: 400000, 200000 and 100000 of `1x400G` and `2x200G[100G]`."""
+    return tuple(sorted({int(number) * 1000 for mode in modes for number in re.findall(r"(\d+)G", mode)}, reverse=True))

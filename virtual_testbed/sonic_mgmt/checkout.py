@@ -21,7 +21,7 @@ from virtual_testbed.supervision.endpoints import Endpoints, OtgPort, read_endpo
 GENERATOR_NAMES = ("snappi", "ixia", "stc")
 """Of which the name of a generator has one: how sonic-mgmt knows it."""
 LOSSLESS, LOSSY = ("3", "4"), ("0", "1", "2", "5", "6")
-"""The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switch."""
+"""The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switches."""
 
 
 def write_lab(checkout: Path, folder: Path) -> list[Path]:
@@ -89,8 +89,8 @@ def over_grpc(entry: dict[str, Any], found: Endpoints) -> dict[str, Any]:
 
 
 def priorities(found: Endpoints, numbers: tuple[str, ...]) -> str:
-    """What test_pretest.py writes of the priorities of the first switch."""
-    return json.dumps({found.name: {next(iter(found.switches)): list(numbers)}}, indent=4)
+    """What test_pretest.py writes of the switches' priorities."""
+    return json.dumps({found.name: {switch: list(numbers) for switch in found.switches}}, indent=4)
 
 
 def interfaces(name: str, ports: Sequence[OtgPort]) -> str:

@@ -9,6 +9,9 @@ What waits for threads of its own process (`WATCHERS`) waits for real, as they d
 `parallel_fixture` looks after its threads every 0.1 s as long as pytest runs, and simulated time would pass all the
 while, as fast as the machine allows.
 
+What sonic-mgmt measures by `datetime.now()`, it measures of its own calls, to wait for the rest of an interval
+(`INTERVALS`): there it sees simulated time alone, or a busy machine would shorten the interval.
+
 Used as `-p simulated_sleep` with this folder in PYTHONPATH and the clock of a virtual testbed in VIRTUAL_TESTBED_CLOCK.
 Only what sonic-mgmt's own files wait for is simulated: Ansible, SSH and the libraries wait for real ones.
 """
@@ -20,7 +23,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +47,9 @@ WATCHERS = frozenset({
     ("common/utilities.py", "join_all"),
 })
 """Functions, each by its file, that wait for nothing but threads of their own process."""
+
+INTERVALS = "tests.common.snappi_tests.traffic_generation"
+"""The module whose `run_traffic_and_collect_stats` does so."""
 
 
 class SimulatedTime:
@@ -104,9 +111,37 @@ class SimulatedTime:
             left_ns -= step_ns
 
 
+def dates_of(simulated: SimulatedTime) -> type[datetime]:
+    """In the place of `datetime`: nothing passes on it but simulated time."""
+    began_s = datetime.now().timestamp() - simulated.slept_s
+
+    class SimulatedDates(datetime):
+        """Dates, of which `now` is simulated."""
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> SimulatedDates:
+            """When simulated time is."""
+            return cls.fromtimestamp(began_s + simulated.slept_s, tz)
+
+    return SimulatedDates
+
+
+SIMULATED = pytest.StashKey[SimulatedTime]()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def simulated_dates(pytestconfig: pytest.Config) -> Iterator[None]:
+    """The module of `INTERVALS` has them while tests run, where tests have imported it."""
+    with pytest.MonkeyPatch.context() as patch:
+        if INTERVALS in sys.modules:
+            patch.setattr(sys.modules[INTERVALS], "datetime", dates_of(pytestconfig.stash[SIMULATED]))
+        yield
+
+
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Before sonic-mgmt's modules are imported, some of which import the functions themselves."""
     simulated = SimulatedTime(os.environ[CLOCK], early_config.rootpath)
+    early_config.stash[SIMULATED] = simulated
     patch = pytest.MonkeyPatch()
     early_config.add_cleanup(patch.undo)
     for name in CLOCKS:

@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -75,6 +76,12 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
     more = json.loads((tmp_path / "sm/tests/metadata/vtb-x.json").read_text())["vtb-x"]
     assert more == {"dut": metadata}, "by which sonic-mgmt draws a port that is up"
     assert json.loads((tmp_path / "sm/tests/priority/vtb-x-all.json").read_text()) == {"vtb-x": {"dut": [*"0123456"]}}
+
+
+def test_every_switch_has_priorities(endpoints: Endpoints) -> None:
+    two = replace(endpoints, switches={"dut1": SimpleNamespace(), "dut2": SimpleNamespace()})
+    assert json.loads(lab.priorities(two, lab.LOSSLESS)) == {"vtb-x": {"dut1": ["3", "4"], "dut2": ["3", "4"]}}, (
+        "as test_pretest.py writes of both")
 
 
 def test_a_switch_has_one_generator() -> None:

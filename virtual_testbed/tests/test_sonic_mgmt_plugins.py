@@ -47,12 +47,28 @@ def test_watched():
     from common.plugins.parallel_fixture import watched_for
     began = time.time()
     assert watched_for(0.3) >= 2 and 0.3 <= time.time() - began < 100
+def test_rest_of_an_interval():
+    from tests.common.snappi_tests.traffic_generation import interval
+    assert interval(60) == 60, "whatever its call takes in real time"
 def test_ansible():
     from ansible.executor.task_queue_manager import TaskQueueManager
     with pytest.raises(AttributeError):
         TaskQueueManager.run(None, None)
 '''
+INTERVAL = '''
+import threading, time
+from datetime import datetime
+def interval(seconds):
+    began = datetime.now()
+    time.sleep(6)  # a call, in simulated time
+    threading.Event().wait(0.7)  # and in real time
+    left = round(seconds - (datetime.now() - began).total_seconds())
+    time.sleep(left)
+    return (datetime.now() - began).total_seconds()
+'''
+"""As sonic-mgmt collects statistics once a minute: it waits for what its own calls have left of the minute."""
 CONFTEST = '''
+import tests.common.snappi_tests.traffic_generation
 def pytest_addoption(parser): parser.addoption("--topology")
 def pytest_configure(config): config.addinivalue_line("markers", "topology(name): of theirs")
 '''
@@ -119,6 +135,7 @@ def run(folder: Path, clock: str, names: str) -> tuple[dict[str, list[str]], dic
     for file, text in ((suite / "test_x.py", SUITE), (suite / "conftest.py", CONFTEST),
                        (suite / "pytest.ini", "[pytest]"),
                        (suite / "common/plugins/parallel_fixture/__init__.py", WATCHER),
+                       (suite / "common/snappi_tests/traffic_generation.py", INTERVAL),
                        (elsewhere / "waits_elsewhere.py", ELSEWHERE)):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
@@ -126,8 +143,8 @@ def run(folder: Path, clock: str, names: str) -> tuple[dict[str, list[str]], dic
     kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST")}
     subprocess.run([sys.executable, "-m", "pytest", "-p", "simulated_sleep", "-p", "outcomes", "-c", "pytest.ini",
                     "-p", "no:cacheprovider", "--topology", "tgen"], cwd=suite, check=False, capture_output=True,
-                   env={**kept, "PYTHONPATH": f"{STAND_INS}{os.pathsep}{elsewhere}", "VIRTUAL_TESTBED_CLOCK": clock,
-                        "UPSTREAM_OUTCOMES": str(outcomes), "UPSTREAM_TESTS": names})
+                   env={**kept, "PYTHONPATH": os.pathsep.join(map(str, (STAND_INS, elsewhere, folder))),
+                        "VIRTUAL_TESTBED_CLOCK": clock, "UPSTREAM_OUTCOMES": str(outcomes), "UPSTREAM_TESTS": names})
     planned, *came, ended = [json.loads(line) for line in outcomes.read_text(encoding="ascii").splitlines()]
     found = {event["test"].partition("::")[2]: (event["result"], event["reason"]) for event in came}
     assert [event["test"] for event in came] == planned["planned"]
@@ -140,10 +157,10 @@ def test_what_is_written_of_each_test(tmp_path: Path, clock: str) -> None:
     assert {test: result for test, (result, _) in found.items()} == {
         "test_good": "passed", "test_bad": "failed", "test_broken": "error", "test_ends_badly": "error",
         "test_skipped": "skipped", "test_sleeps": "passed", "test_watched": "passed",
-        "test_ansible": "passed"}, found
+        "test_rest_of_an_interval": "passed", "test_ansible": "passed"}, found
     assert found["test_bad"][1].startswith("AssertionError: one\n  is not two")
     assert found["test_broken"][1] == "RuntimeError: no lab" and found["test_skipped"][1] == "no such port"
-    assert sum(FakeClock.advanced) == 1000.25e9 + CALL_S * 1e9 and max(FakeClock.advanced) == LONGEST_STEP_S * 1e9
+    assert sum(FakeClock.advanced) == (1000.25 + 60 + CALL_S) * 1e9 and max(FakeClock.advanced) == LONGEST_STEP_S * 1e9
 
 
 def test_what_the_clock_refuses_is_the_reason(tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch) -> None:

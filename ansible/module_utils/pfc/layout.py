@@ -114,18 +114,16 @@ class Tiers:
         return self._pair(switch, port, 0)
 
     def between(self, switch: str, link: Mapping[str, Any], file: str) -> list[str]:
-        """Addresses of a port towards another switch: a T1's port has its number, a T0's the other one of the pair.
+        """Addresses of a port towards another switch: a T1's port has its number, a T0's the other one of the pair. Of
+        two switches of one tier the first in the testbed's order stands for the T1.
 
         Raises:
-            TestbedError: both are of one tier, the other end is not routed, or the T1 has not its HwSKU's ports.
+            TestbedError: the other end is not routed, or the upper switch has not its HwSKU's ports.
         """
         peer = link["peer"]
         port = link["port"]
-        tiers = [ROLES[_role(self._duts[name])][0] for name in (switch, peer)]
-        if tiers[0] == tiers[1]:
-            raise TestbedError(f"{file}: {port} of {switch} leads to {peer} and is in no VLAN; routed ports between "
-                               f"two switches of one tier (here {tiers[0].upper()}) are not deployed")
-        upper, upper_port = (switch, port) if tiers[0] == "t1" else (peer, link["peer_port"])
+        upper = self._upper(switch, peer)
+        upper_port = port if upper == switch else link["peer_port"]
         known = self._duts[upper]["known_ports"]
         if known is None or upper_port not in known or self._ports(upper) != sorted(known, key=natural):
             raise TestbedError(f"{link['where']}: the addresses of {switch} {port} follow from the position of "
@@ -135,6 +133,13 @@ class Tiers:
             raise TestbedError(f"{file}: {port} of {switch} is routed and leads to {peer} {link['peer_port']}, which "
                                f"is no routed port in {self._duts[peer]['topology_file']}")
         return self._pair(upper, upper_port, 0 if upper == switch else 1)
+
+    def _upper(self, switch: str, peer: str) -> str:
+        """Which of two switches numbers the cable between them."""
+        tiers = {name: ROLES[_role(self._duts[name])][0] for name in (switch, peer)}
+        if tiers[switch] == tiers[peer]:
+            return min(switch, peer, key=self._names.index)
+        return switch if tiers[switch] == "t1" else peer
 
     def _pair(self, switch: str, port: str, end: int) -> list[str]:
         """One end of the numbers that belong to a port: 10.0.0.(2n)/31 and fc00::(4n+1)/126, or the next addresses."""
