@@ -140,7 +140,8 @@ def test_speeds_of_a_port_are_those_that_it_can_have_whole_or_split():
     assert load_profile("Arista-7060CX-32S-C32").ports["Ethernet0"].speeds == (100000, 50000, 40000, 25000, 10000)
     assert load_profile("DellEMC-Z9664f-O64").ports["Ethernet0"].speeds == (
         400000, 200000, 100000, 50000, 40000, 25000, 10000), "100G of `2x200G[100G,40G]`"
-    assert load_profile("Dell-Z9864f-O64").ports["Ethernet0"].speeds == (800000, 400000, 100000)
+    assert load_profile("Dell-Z9864f-O64").ports["Ethernet0"].speeds == (
+        800000, 400000, 200000, 100000, 50000)
 
 
 @pytest.mark.parametrize("content, words", [("[", "JSONDecodeError"), ("{}", "KeyError: 'breakouts'"),
