@@ -170,7 +170,8 @@ class Server:
             if pid == 0:
                 self._become(client, request, descriptors)
                 _run(program, request)
-            _lead_group(pid)
+            with contextlib.suppress(PermissionError):  # it has become another program, and has its group by itself
+                os.setpgid(pid, pid)  # before a signal is passed on to it
             command = Command(client, pid, os.pidfd_open(pid))
             self._selector.register(client, selectors.EVENT_READ, command)
             self._selector.register(command.ended, selectors.EVENT_READ, command)
@@ -191,7 +192,7 @@ class Server:
                 os.close(number)
             _take_over(request)
             die_with_parent(self._pid)
-            _lead_group(0)
+            os.setpgid(0, 0)  # before it becomes another program, after which the server may not
             client.send(STARTED)
         except (OSError, ValueError):
             os._exit(1)
@@ -219,13 +220,6 @@ class Server:
             code = os.waitstatus_to_exitcode(status)
             command.client.send(code.to_bytes(RETURN_CODE_BYTES, sys.byteorder, signed=True))
         command.client.close()
-
-
-def _lead_group(pid: int) -> None:
-    """Give a command (0: this process) a process group of its own. Server and command both do: the server before it
-    passes a signal on, the command before it becomes another program, after which the server may not."""
-    with contextlib.suppress(PermissionError, ProcessLookupError):
-        os.setpgid(pid, pid)
 
 
 def _close(file: Any) -> None:

@@ -20,7 +20,8 @@ from virtual_testbed.supervision.endpoints import Endpoints, OtgPort, read_endpo
 
 GENERATOR_NAMES = ("snappi", "ixia", "stc")
 """Of which the name of a generator has one: how sonic-mgmt knows it."""
-LOSSLESS, LOSSY = ("3", "4"), ("0", "1", "2", "5", "6")
+LOSSLESS = ("3", "4")
+LOSSY = ("0", "1", "2", "5", "6")
 """The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switches."""
 
 

@@ -74,6 +74,14 @@ class Host:
         return "ipv6" if ":" in self.address else "ipv4"
 
 
+def routed_host(location: str, mac: str, family: str, number: int) -> Host:
+    """The neighbour of a routed port; `number` is the port's among the routed ports of the testbed."""
+    address, gateway, prefix = {
+        "ipv4": (f"10.0.0.{2 * number + 1}", f"10.0.0.{2 * number}", 31),
+        "ipv6": (f"fc00::{4 * number + 2:x}", f"fc00::{4 * number + 1:x}", 126)}[family]
+    return Host(location, mac, address, gateway, prefix)
+
+
 @dataclass(frozen=True)
 class Load:
     """What is sent: percent of the line rate, for how long, and whether the rx port pauses class 3 meanwhile."""
@@ -116,6 +124,13 @@ class Deployed:
         """CONFIG_DB of a switch."""
         found: dict[str, Any] = json.loads(self.ssh(switch, "sudo sonic-cfggen -d --print-data"))
         return found
+
+    def class_3_frames(self, switch: str, side: str) -> dict[str, int]:
+        """PFC frames of class 3 that each port has received (`Rx`) or sent (`Tx`), for ports that have any."""
+        table = self.ssh(switch, "show pfc counters").split(f"Port {side}")[1].split("Port ")[0]
+        rows = [line.split() for line in table.splitlines() if line.split()[:1] and line.split()[0].startswith("Eth")]
+        counts = {row[0]: int(row[4].replace(",", "")) for row in rows}
+        return {port: count for port, count in counts.items() if count}
 
     def advance(self, milliseconds: int) -> None:
         """Time passes."""

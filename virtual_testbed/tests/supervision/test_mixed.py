@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from virtual_testbed.tests.supervision.deployed import Host, Load, deployed
+from virtual_testbed.tests.supervision.deployed import Host, Load, deployed, routed_host
 
 pytestmark = pytest.mark.slow("a testbed for them, deployed by Ansible: half a minute")
 SWITCH = "vtb-mixed-01"
@@ -16,14 +16,6 @@ def in_vlan(location, side, family):
     """A host in the VLAN; `side` is 0 or 1."""
     address, gateway, prefix = {"ipv4": (f"192.168.0.{2 + side}", "192.168.0.1", 21),
                                 "ipv6": (f"fc02:1000::{2 + side}", "fc02:1000::1", 64)}[family]
-    return Host(location, MACS[side], address, gateway, prefix)
-
-
-def routed(location, side, family, position):
-    """The neighbour of the routed port at a position."""
-    address, gateway, prefix = {
-        "ipv4": (f"10.0.0.{2 * position + 1}", f"10.0.0.{2 * position}", 31),
-        "ipv6": (f"fc00::{4 * position + 2:x}", f"fc00::{4 * position + 1:x}", 126)}[family]
     return Host(location, MACS[side], address, gateway, prefix)
 
 
@@ -58,7 +50,7 @@ def test_ports_have_the_speeds_of_their_cables(lab):
 def test_vlan_and_routed_ports_at_line_rate(lab, speed, family):
     (tx, rx), (routed_tx, near, routed_rx, far) = PAIRS[speed]
     for left, right in ((in_vlan(tx, 0, family), in_vlan(rx, 1, family)),
-                        (routed(routed_tx, 0, family, near), routed(routed_rx, 1, family, far))):
+                        (routed_host(routed_tx, MACS[0], family, near), routed_host(routed_rx, MACS[1], family, far))):
         gateway = lab.connect(left, right)
         assert gateway == lab.configuration(SWITCH)["DEVICE_METADATA"]["localhost"]["mac"]
         sent, received = lab.send(left, right, gateway, Load(100, 1))

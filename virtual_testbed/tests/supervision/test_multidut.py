@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from virtual_testbed.tests.supervision.deployed import Host, Load, deployed
+from virtual_testbed.tests.supervision.deployed import Load, deployed, routed_host
 
 pytestmark = pytest.mark.slow("two switches of 66 ports each, deployed by Ansible: two minutes")
 NAME = "vms-snappi-sonic-multidut"
@@ -19,10 +19,7 @@ HOSTS = {
 def host(switch, port, family="ipv4"):
     """The neighbour of a routed port."""
     location, number = HOSTS[switch, port]
-    address, gateway, prefix = {
-        "ipv4": (f"10.0.0.{2 * number + 1}", f"10.0.0.{2 * number}", 31),
-        "ipv6": (f"fc00::{4 * number + 2:x}", f"fc00::{4 * number + 1:x}", 126)}[family]
-    return Host(location, f"00:{number:02}:22:33:44:01", address, gateway, prefix)
+    return routed_host(location, f"00:{number:02}:22:33:44:01", family, number)
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +27,6 @@ def lab(tmp_path_factory):
     """Both switches, deployed."""
     with deployed(NAME, tmp_path_factory.mktemp("multidut")) as found:
         yield found
-
-
-def pfc_frames(lab, switch, side):
-    """{port: frames of class 3} of a switch, those that are not 0. `side`: Rx or Tx."""
-    found, at = {}, ""
-    for words in map(str.split, lab.ssh(switch, "show pfc counters").splitlines()):
-        if words[:1] == ["Port"]:
-            at = words[1]
-        elif words and words[0].startswith("Ethernet") and at == side:
-            found[words[0]] = int(words[4].replace(",", ""))
-    return {port: count for port, count in found.items() if count}
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
@@ -65,10 +51,10 @@ def test_xoff_travels_hop_by_hop_and_nothing_is_lost(lab, tx, rx, load):
     assert sent == received > 0, f"{sent} sent, {received} received"
     lab.advance(2500)  # until the switches have published their counters
     near, far = tx[0], rx[0]
-    assert set(pfc_frames(lab, far, "Tx")) == {"Ethernet124"}, "the switch of the receiver stops the one before it"
-    assert pfc_frames(lab, far, "Tx") == pfc_frames(lab, near, "Rx"), "what one has sent the other has received"
-    assert set(pfc_frames(lab, near, "Tx")) == {tx[1]}, "and that one stops the sender"
-    assert set(pfc_frames(lab, far, "Rx")) == ({rx[1]} if load.paused else set()), "the storm ends where it comes in"
+    assert set(lab.class_3_frames(far, "Tx")) == {"Ethernet124"}, "the switch of the receiver stops the one before it"
+    assert lab.class_3_frames(far, "Tx") == lab.class_3_frames(near, "Rx"), "what one has sent the other has received"
+    assert set(lab.class_3_frames(near, "Tx")) == {tx[1]}, "and that one stops the sender"
+    assert set(lab.class_3_frames(far, "Rx")) == ({rx[1]} if load.paused else set()), "the storm ends where it comes in"
 
 
 def test_ports_have_the_speeds_of_their_cables(lab):

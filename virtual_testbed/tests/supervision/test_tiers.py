@@ -61,21 +61,14 @@ def test_routed_traffic_passes_the_t1(lab, family):
     assert frames_out(lab, T1, "Ethernet4") - before == sent
 
 
-def pfc_class_3(lab, switch, side, port):
-    """PFC frames of class 3 that a port has received (`Rx`) or sent (`Tx`)."""
-    table = lab.ssh(switch, "show pfc counters").split(f"Port {side}")[1].split("Port ")[0]
-    row = next(line.split() for line in table.splitlines() if line.split()[:1] == [port])
-    return int(row[4].replace(",", ""))
-
-
 def test_a_pause_travels_over_the_t1(lab):
     tx, rx = FAR["ipv6"]
     sent, received = lab.send(tx, rx, lab.connect(tx, rx), Load(90, 20, paused=True))
     assert sent == received < 20 * 11000  # held by the first switch, and nothing was lost
     lab.advance(1000)
     for near, port, far, other in ((RIGHT, "Ethernet124", T1, "Ethernet4"), (T1, "Ethernet0", LEFT, "Ethernet124")):
-        assert pfc_class_3(lab, near, "Tx", port) == pfc_class_3(lab, far, "Rx", other) > 0
-    assert pfc_class_3(lab, LEFT, "Tx", "Ethernet0") > 0
+        assert lab.class_3_frames(near, "Tx").get(port, 0) == lab.class_3_frames(far, "Rx").get(other, 0) > 0
+    assert lab.class_3_frames(LEFT, "Tx").get("Ethernet0", 0) > 0
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
