@@ -21,8 +21,7 @@ from tests.common.pfc.aging.vendors import KIND, aging_of
 HELD = "held-within-buffer held-frames-drained"
 AGED = "held-frames-aged@Ethernet4"
 AGED_ALWAYS = "held-frames-aged@Ethernet8,always=yes"
-SLOW = pytest.mark.slow("storms of a switch that ages, once for each vendor: half a minute each")
-VENDORS = ["mellanox", pytest.param("broadcom", marks=SLOW), pytest.param("cisco-8000", marks=SLOW)]
+pytestmark = pytest.mark.slow("storms of a switch that ages, once for each vendor: half a minute each")
 PLATFORM_ASICS = {"mellanox": "mellanox", "broadcom": "broadcom-dnx", "cisco-8000": "cisco-8000"}
 BECOME = """
 sed -i "s/^asic_type:.*/asic_type: '{vendor}'/" /etc/sonic/sonic_version.yml
@@ -94,7 +93,7 @@ def judge(testbed: Testbed, expected: Case) -> None:
         compare(bench.judge(expected), expected)
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("vendor", PLATFORM_ASICS)
 def test_a_healthy_switch_that_ages_passes(testbed: Testbed, vendor: str) -> None:
     become(testbed, vendor)
     assert is_on(testbed)
@@ -106,7 +105,6 @@ def test_a_healthy_switch_that_ages_passes(testbed: Testbed, vendor: str) -> Non
     assert is_on(testbed)
 
 
-@SLOW
 def test_a_switch_that_ages_although_it_was_told_not_to_fails(testbed: Testbed) -> None:
     become(testbed, "mellanox")
     judge(testbed, case(AGED_ALWAYS, "FAIL PASS", HELD, "Ethernet64 priority 3: expected all ... frames received once "
@@ -114,8 +112,7 @@ def test_a_switch_that_ages_although_it_was_told_not_to_fails(testbed: Testbed) 
     assert is_on(testbed)
 
 
-@SLOW
-@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("vendor", PLATFORM_ASICS)
 def test_a_switch_that_cannot_be_told_is_not_judged_by_what_it_held(stubborn: Testbed, vendor: str) -> None:
     become(stubborn, vendor)
     reason = f"where held frames may be dropped: {SWITCH}: {REASONS[vendor].format(switch=SWITCH)}"

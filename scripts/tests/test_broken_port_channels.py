@@ -12,6 +12,8 @@ from scripts.tests.broken import HEALTHY_RX
 from scripts.tests.test_broken_addresses import (
     BROKEN_RX, addresses, changed_testbed, configuration, kill_a_run, measure, restore, shell)
 
+pytestmark = pytest.mark.slow("a testbed for them, and the whole way of a port for each: two minutes")
+
 IN_PORT_CHANNELS = """
 set -e
 join() {
@@ -94,7 +96,6 @@ def test_a_port_that_cannot_be_measured_in_its_port_channel_is_refused(
         f"ERROR: {sentence}{EXPECTED.format(channel=channel, port=port)}"], ended.printed
 
 
-@pytest.mark.slow("the whole way of a healthy port, where a broken one has it too: half a minute")
 def test_a_healthy_port_passes_with_the_address_of_its_port_channel(testbed: Testbed, tmp_path: Path) -> None:
     """Nothing is changed for that; FLAP is not carried out."""
     before = configuration(testbed)
@@ -106,7 +107,6 @@ def test_a_healthy_port_passes_with_the_address_of_its_port_channel(testbed: Tes
     assert configuration(testbed) == before
 
 
-@pytest.mark.slow("the whole way of a broken port: twenty seconds")
 def test_a_switch_that_ignores_pauses_fails_there(testbed: Testbed, tmp_path: Path) -> None:
     """Its PortChannel has no address: it is given one, which it has no more afterwards."""
     before = configuration(testbed)
@@ -119,7 +119,6 @@ def test_a_switch_that_ignores_pauses_fails_there(testbed: Testbed, tmp_path: Pa
     assert configuration(testbed) == before and addresses(testbed) == []
 
 
-@pytest.mark.slow("the whole way of a killed run, as test_restore.py has it on other ports: twenty seconds")
 def test_what_a_killed_run_gave_a_port_channel_is_taken_away(testbed: Testbed) -> None:
     before = configuration(testbed)
     kill_a_run(testbed, BROKEN_RX)
@@ -128,7 +127,6 @@ def test_what_a_killed_run_gave_a_port_channel_is_taken_away(testbed: Testbed) -
     assert configuration(testbed) == before
 
 
-@pytest.mark.slow("a sweep: twenty seconds")
 def test_a_sweep_measures_ports_in_port_channels(testbed: Testbed, tmp_path: Path) -> None:
     """Two at once, the one that ignores pauses with an address that it is given; those that cannot be measured so are
     ERROR, each with its sentence."""

@@ -19,6 +19,8 @@ HEALTHY = ("Ethernet4", "Ethernet36", "Ethernet72")  # two of them send and rece
 LATER_S = 3600
 BY_ROOM = {"held-within-buffer", "back-pressure", "held-frames-drained", "background-unaffected"}
 
+pytestmark = pytest.mark.slow("ports of broken switches, each alone and in waves: half a minute")
+
 # Seven flows share the line, so each priority has 1/7 of it for 5 s; one frame a second comes out of a leaking queue.
 DEAF, WIDE, LEAKING = THREE = (
     case("pause-ignored@Ethernet8", "FAIL PASS", "blocked-while-paused held-within-buffer back-pressure",

@@ -145,6 +145,13 @@ CASES.sort(key=lambda broken: PAIRS.index(broken.pair))  # a case begins with th
 ALL = [WATCHDOG, FROZEN_IN_THE_RUN, *CASES, OWN]
 
 
+def sooner_or_later(broken: Case) -> Any:
+    """A case as a parameter: `make test` has PFC-1, without what drops frame by frame."""
+    is_slow = broken.plan is not SINGLE_LOSSLESS or broken.name == "held-frames-aged"
+    marks = [pytest.mark.slow("many broken switches, some of which drop frame by frame: a minute")] if is_slow else []
+    return pytest.param(broken, marks=marks, id=f"{broken.plan.plan_id}-{broken.name}")
+
+
 def test_every_fault_that_the_documentation_calls_caught_is_here() -> None:
     assert {one.name for one in ALL} == {*documented_faults("PFC"), OWN_FILE, *FURTHER_FILES}
 
@@ -176,6 +183,7 @@ def own_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
         yield testbed
 
 
+@pytest.mark.slow("a minute of simulated time, and storms: twenty seconds")
 def test_faults_that_begin_or_end_in_simulated_time(testbed: Testbed) -> None:
     """A watchdog that cannot be stopped in the first minute; counters that stand still from a storm's beginning on."""
     with watchdog_stopped(testbed) as bench:
@@ -197,6 +205,7 @@ def run_suite(testbed: Testbed, port: str, *options: str) -> tuple[int, str, lis
     return ended.returncode, ended.stdout, [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow("the whole way of a healthy port, where a broken one has it too: twenty seconds")
 def test_the_whole_suite_on_a_healthy_port(own_testbed: Testbed) -> None:
     """Two test cases of the plan, over IPv6; those that were not asked for are named."""
     status, printed, records = run_suite(own_testbed, HEALTHY_RX, SUITE, "--pfc-scenario", "PFC-1,pause-lossy",
@@ -241,7 +250,7 @@ def fixture_bench(testbed: Testbed) -> Iterator[Bench]:
         yield bench
 
 
-@pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.name}")
+@pytest.mark.parametrize("broken", [*map(sooner_or_later, CASES)])
 def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)
 

@@ -89,6 +89,7 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.slow("a testbed that Ansible deploys: half a minute")
 def test_a_suite_is_told_where_everything_is_and_nothing_is_left(run, tmp_path):
     (tmp_path / "deploy.yml").write_text(PLAYBOOK % (tmp_path / "deployed"))
     done = run("-n", "1", "--virtual-testbed=vtb-t0", "--virtual-testbed-clock=virtual",

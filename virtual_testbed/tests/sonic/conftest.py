@@ -262,7 +262,10 @@ class SshSwitch:
         self.redis.stop()
 
 
-@pytest.fixture(scope="session", params=["auto", "environment"])
+WITHOUT_NAMESPACES = pytest.param("environment", marks=pytest.mark.slow("each command once more, without namespaces"))
+
+
+@pytest.fixture(scope="session", params=["auto", WITHOUT_NAMESPACES])
 def switch(request, tmp_path_factory):
     """One switch with the root view that this machine allows, and one without."""
     switch = SshSwitch(tmp_path_factory.mktemp("switch"), request.param)

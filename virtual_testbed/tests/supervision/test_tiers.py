@@ -7,6 +7,8 @@ import pytest
 
 from virtual_testbed.tests.supervision.deployed import Host, Load, deployed
 
+pytestmark = pytest.mark.slow("four switches, deployed by Ansible: three quarters of a minute")
+
 T1, LEFT, RIGHT, REPLACEMENT = "vtb-t1-01", "vtb-t1-t0-01", "vtb-t1-t0-02", "vtb-t1-rep-01"
 FAR = {"ipv4": (Host("127.1.0.5;2;1", "00:00:22:33:44:01", "192.168.8.2", "192.168.8.1", 21),
                 Host("127.1.0.6;3;1", "00:01:22:33:44:01", "192.168.16.2", "192.168.16.1", 21)),
