@@ -44,7 +44,7 @@ class FaultPart:
         entries: at most one for each group of ports. One whose fault begins or ends at a moment comes first.
         mutant: name of what is weakened in the suite; empty: nothing.
         again: whether what is not as declared is judged again alone.
-        is_thorough: whether two stages of cases are carried out at least.
+        is_thorough: whether all of `pfc-qualify --quick` is carried out at least.
     """
 
     name: str

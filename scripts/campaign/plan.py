@@ -38,7 +38,7 @@ class Campaign:
         commit: under test; `dirty` where the tree has changes that are not committed.
         mutant: what is weakened in the suite; empty: nothing.
         only: names of entries; none: all.
-        is_thorough: whether two stages of cases are carried out at least.
+        is_thorough: whether all of `pfc-qualify --quick` is carried out at least.
         began: when, ISO 8601, UTC.
     """
 

@@ -10,18 +10,22 @@ from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
 
-FIRST = ("PFC",)
+LONG = ("HOP", "LSET", "PAIRS", "SOAK")
+"""Families that take minutes each; they come last."""
+THOROUGH = len(QUICK)
+"""So many stages are those of `pfc-qualify --quick`."""
 Stage = list[tuple[PlanCase, Target]]
 
 
 def stages(entry: CampaignEntry, subject: PortUnderTest) -> Iterator[Stage]:
     """What is carried out, one stage after the other until one has something that is not PASS: the cases that the entry
-    names; where it names none PFC-1 to PFC-4, then what else `pfc-qualify --quick` has, then the rest of the plan."""
+    names; where it names none each family is a stage: PFC, what else `pfc-qualify --quick` has, the rest of the
+    plan."""
     if entry.cases:
         yield [(case, _target(case, entry, subject)) for case in named(entry.cases)]
         return
-    for families in (FIRST, [family for family in QUICK if family not in FIRST], _rest()):
-        cases = [case for case in port_cases() if case.family in families]
+    for family in (*QUICK, *_rest()):
+        cases = [case for case in port_cases() if case.family == family]
         yield [(case, target) for case in cases for target in targets(case, subject)]
 
 
@@ -32,7 +36,8 @@ def named(plan_ids: Sequence[str]) -> list[PlanCase]:
 
 
 def _rest() -> list[str]:
-    return [case.family for case in port_cases() if case.family not in QUICK]
+    found = dict.fromkeys(case.family for case in port_cases() if case.family not in QUICK)
+    return sorted(found, key=lambda family: (LONG.index(family) + 1) if family in LONG else 0)
 
 
 def _target(case: PlanCase, entry: CampaignEntry, subject: PortUnderTest) -> Target:
