@@ -32,6 +32,8 @@ SEVERAL_SWITCHES = "multidut-tgen"
 """Their marker of those that need two switches, or can do with them."""
 SSH_PORT = "VIRTUAL_TESTBED_SSH_PORT"
 """Where the stand-in of Ansible's `wait_for` finds what sonic-mgmt looks for at port 22."""
+SSH_S = 60
+"""A switch that does not answer in this time is taken for one that never does."""
 FOREIGN = ("ANSIBLE_", "PYTEST", "PYTHON", "PFC_", "VIRTUAL_TESTBED_", "VIRTUAL_ENV")
 """What this project's environment says, and is about other Pythons and other settings than sonic-mgmt's."""
 
@@ -97,10 +99,14 @@ def shut_unused_ports(lab: Endpoints) -> None:
     for switch, ports in unused_ports(load_testbed(lab.name, lab.testbed_file)).items():
         shut = json.dumps({"PORT": {port: {"admin_status": "down"} for port in ports}})
         command = f"sudo sonic-cfggen -a {shlex.quote(shut)} --write-to-db && sudo config save -y"
-        done = subprocess.run(["ssh", "-F", str(lab.ssh_config), switch, command], capture_output=True, text=True,
-                              check=False)
+        failed = f"the ports of {switch} without a cable could not be shut"
+        try:
+            done = subprocess.run(["ssh", "-F", str(lab.ssh_config), switch, command], capture_output=True, text=True,
+                                  check=False, timeout=SSH_S)
+        except subprocess.TimeoutExpired as late:
+            raise Failure(f"{failed}: no answer over SSH in {SSH_S} s") from late
         if done.returncode:
-            raise Failure(f"the ports of {switch} without a cable could not be shut: {done.stderr.strip()}")
+            raise Failure(f"{failed}: {done.stderr.strip()}")
 
 
 def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], None]) -> UpstreamSession:

@@ -249,7 +249,8 @@ def _vlan(fields: Mapping[str, Any]) -> Otg:
 def _ipv4(fields: Mapping[str, Any]) -> Otg:
     named = [value for name, value in fields.items() if name.endswith("PHB")]
     return {"src": _constant(fields["srcIp"]), "dst": _constant(fields["dstIp"]),
-            "priority": {"choice": "dscp", "dscp": {"phb": _constant(_numbers(named[0] if named else 0))}}}
+            "priority": {"choice": "dscp", "dscp": {"phb": _constant(_numbers(named[0] if named else 0)),
+                                                    "ecn": _constant(int(fields.get("unused", 0)))}}}
 
 
 def _ipv6(fields: Mapping[str, Any]) -> Otg:

@@ -3,7 +3,7 @@ checks that what was sent explains how they moved."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -34,6 +34,8 @@ OWN_FPS = 10
 """The most that protocols send over a link, frames a second: what moves faster on an idle switch is no protocol."""
 HOLDING = ("PFC", "FRAME", "TIME", "CLASS", "SENT", "LOAD", "SIZE", "M2O")
 """Families of cases in which no lossless frame may be lost, whatever is held. COUNT looks at drops by itself."""
+RECONFIGURED = ("LSET", "TAG")
+"""Families of cases that change which priorities are lossless."""
 MOST_CHECKS = 12
 """Checks that one cause may add to a record: a switch that floods moves counters of every port."""
 
@@ -125,8 +127,9 @@ class CaseAccount:
         there."""
         for flow in self.totals:
             enters, leaves = data_ends(self.subject, flow.plan)
-            if flow.plan.role is Role.BYSTANDER and Counter(enters, PFC_TX, flow.plan.priority) == counter:
-                return f"nothing may hold frames from {enters} to {leaves} beside the case"
+            if Counter(enters, PFC_TX, flow.plan.priority) == counter:
+                beside = " beside the case" if flow.plan.role is Role.BYSTANDER else ""
+                return f"nothing may hold frames from {enters} to {leaves}{beside}"
         return "nothing that was sent counts there"
 
     def _place(self, counter: Counter, off: Iterable[Counter] = ()) -> Place:
@@ -245,7 +248,8 @@ class BookAuditor:
         gains = after.gains(before)
         answers = answerable([lab.subject for lab in labs])
         flows = flows_of(labs, self._totals.take(), answers)
-        known = together(explained(lab.subject, flows[lab.port], _groups(lab)) for lab in labs)
+        known = together(
+            explained(lab.subject, flows[lab.port], _groups(lab), _may_be_held(lab, case)) for lab in labs)
         lasted_s = after.read_s - before.read_s
         own = self._idle_gains(lasted_s) if labs[0].clock.exact else self._own(labs, gains, known, lasted_s)
 
@@ -323,6 +327,11 @@ def _arrival(
     own = account.own.get(Counter(rx, RX_OK), 0)
     beside = sum(data_into(rx, one.subject, one.totals) for one in others)
     return Arrival(account.subject, account.totals, gained, gains, own, beside).check(account.metrics[0])
+
+
+def _may_be_held(lab: Lab, case: PlanCase) -> Collection[int]:
+    """The priorities whose senders the switch may pause in a case."""
+    return range(8) if case.family in RECONFIGURED else lab.subject.qos.lossless
 
 
 def _groups(lab: Lab) -> Mapping[int, int]:

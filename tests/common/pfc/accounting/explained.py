@@ -7,7 +7,7 @@ generators counted.
 | `RX_DRP`, drops of its priority group | at most those that were lost | |
 | `TX_OK`, `Counter/pkts` of its queue | | those that arrived, of more than were sent those that were sent |
 | `TX_DRP`, `Drop/pkts` of its queue | | at most those that were lost |
-| `PFC Tx` of its priority | any number: a case judges them. Of a flow beside a case: none | |
+| `PFC Tx` of its priority | of one that may be held any number: a case judges them. Of a flow beside a case: none | |
 
 A pause flow explains, on the port that it pauses, at most as many frames as were sent in `PFC Rx` of the priorities
 that it enables, in `RX_OK`, `RX_DRP` and `RX_ERR` (whether a switch counts them there is judged by COUNT). Nothing
@@ -16,7 +16,7 @@ explains anything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..model.measurement import PortUnderTest
@@ -46,7 +46,7 @@ class Explained:
 
 
 def explained(
-    subject: PortUnderTest, totals: Iterable[FlowStats], groups: Mapping[int, int]
+    subject: PortUnderTest, totals: Iterable[FlowStats], groups: Mapping[int, int], held: Collection[int]
 ) -> dict[Counter, Explained]:
     """What flows explain; a counter that is absent none moves.
 
@@ -54,9 +54,11 @@ def explained(
         subject: the port under test, with the ports that flows use which name none.
         totals: what the generators counted for each flow.
         groups: priority -> its priority group.
+        held: priorities whose senders the switch may pause.
     """
     return together(
-        _pauses(subject, flow) if flow.plan.pause is not None else _data(subject, flow, groups) for flow in totals
+        _pauses(subject, flow) if flow.plan.pause is not None else _data(subject, flow, groups, held)
+        for flow in totals
     )
 
 
@@ -74,19 +76,21 @@ def data_ends(subject: PortUnderTest, plan: FlowPlan) -> tuple[str, str]:
     return plan.enters or subject.pair.tx.port, plan.leaves or subject.pair.rx.port
 
 
-def _data(subject: PortUnderTest, flow: FlowStats, groups: Mapping[int, int]) -> dict[Counter, Explained]:
+def _data(
+    subject: PortUnderTest, flow: FlowStats, groups: Mapping[int, int], held: Collection[int]
+) -> dict[Counter, Explained]:
     enters, leaves = data_ends(subject, flow.plan)
     priority = flow.plan.priority
     assert priority is not None, f"flow {flow.plan.name} carries no priority"
     frames = min(flow.frames_tx, flow.frames_rx)
     arrived = Explained(frames, frames)
     lost = Explained(0, max(0, flow.frames_tx - flow.frames_rx))
-    held = Explained(0, 0 if flow.plan.role is Role.BYSTANDER else ANY)
+    may_be_held = priority in held and flow.plan.role is not Role.BYSTANDER
     return {
         Counter(enters, RX_OK): Explained(frames, flow.frames_tx),
         Counter(enters, RX_DRP): lost,
         Counter(enters, GROUP_DROPS, groups.get(priority, priority)): lost,
-        Counter(enters, PFC_TX, priority): held,
+        Counter(enters, PFC_TX, priority): Explained(0, ANY if may_be_held else 0),
         Counter(leaves, TX_OK): arrived,
         Counter(leaves, SENT, priority): arrived,
         Counter(leaves, TX_DRP): lost,

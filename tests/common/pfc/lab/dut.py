@@ -19,6 +19,8 @@ from .reservation import Reservation
 MARK = "@@pfc-qualification@@"
 WATCHDOG_STATISTICS = "pfcwd show stats"
 READ_CONFIG = "sonic-cfggen -d --print-data"
+DLR = "dlr"  # in the name of an ASIC that ends storms by itself
+READ_DLR = "sonic-db-cli STATE_DB HGET 'SWITCH_CAPABILITY|switch' PFC_DLR_INIT_CAPABLE"
 
 
 class Host(Protocol):
@@ -119,8 +121,8 @@ class Dut:
     def state(self) -> SwitchState:
         """Reads configuration, ports and version; raises QualificationError where a command failed or printed something
         unexpected, or the switch has several ASICs."""
-        commands = {"config": READ_CONFIG, "ports": "show interfaces status", "version": "show version"}
-        outputs = run_batch(self.host, commands)
+        asked = {"config": READ_CONFIG, "dlr": READ_DLR, "ports": "show interfaces status", "version": "show version"}
+        outputs = run_batch(self.host, asked)
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
         version = cli_text.version_fields(checked(self.host, "version", outputs))
         if (asics := version.get("ASIC Count", "1")) not in ("0", "1", cli_text.NOT_COUNTED):
@@ -132,7 +134,8 @@ class Dut:
             interfaces=cli_text.interface_states(checked(self.host, "ports", outputs)),
             os_version=version.get("SONiC Software Version", "unknown"),
             hwsku=str(own.get("hwsku", version.get("HwSKU", "unknown"))),
-            asic=" ".join(filter(None, (version.get("ASIC", "unknown"), *map(own.get, ("switch_type", "platform"))))),
+            asic=" ".join(filter(None, (version.get("ASIC", "unknown"), *map(own.get, ("switch_type", "platform")),
+                                        DLR if "true" in checked(self.host, "dlr", outputs) else None))),
             serial=version.get("Serial Number", ""),
         )
 

@@ -15,6 +15,7 @@ from ..model.traffic import FlowPlan, PauseFrame
 from .generator import Traffic
 
 FIRST_UDP_PORT = 5000
+ECT = 2  # ECT(0) of RFC 3168: a switch with WRED may mark such frames in congestion, where it drops others
 ECN_BITS = 2
 # Cards with four queues for PFC: sonic-mgmt gives 3 and 4 queues of their own and shares the others (variables.py)
 PFC_QUEUES_OF_FOUR = (0, 1, 0, 3, 2, 0, 1, 0)
@@ -236,9 +237,10 @@ def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:
 
 
 def _mark(ip: Any, ip_version: int, dscps: Sequence[int]) -> None:
-    """The frames run through these DSCP values: the six high bits of IPv6's traffic class."""
+    """The frames run through these DSCP values: the six high bits of IPv6's traffic class. They may be marked."""
     if ip_version == 6:
-        ip.traffic_class.values = [dscp << ECN_BITS for dscp in dscps]
+        ip.traffic_class.values = [dscp << ECN_BITS | ECT for dscp in dscps]
         return
     ip.priority.choice = ip.priority.DSCP
     ip.priority.dscp.phb.values = list(dscps)
+    ip.priority.dscp.ecn.value = ECT

@@ -5,8 +5,31 @@ from __future__ import annotations
 from datetime import date
 
 from ..model.deviations import Deviation, deviation
+from .dut import DLR
 
 DEVIATIONS = (
+    Deviation(
+        "watchdog-forwards",
+        ("cisco-8000",),
+        "no",
+        "orchagent refuses the action `forward` (sonic-swss pfcwdorch.cpp), although CONFIG_DB keeps the row",
+        date(2026, 11, 27),
+    ),
+    Deviation("watchdog-forwards", (), "yes", "the watchdog has the actions `drop` and `forward`", date(2026, 11, 27)),
+    Deviation(
+        "watchdog-action-changes",
+        ("cisco-8000", DLR),
+        "no",
+        "another action is refused while a port is watched, or always (sonic-swss pfcwdorch.cpp)",
+        date(2026, 11, 27),
+    ),
+    Deviation(
+        "watchdog-action-changes",
+        (),
+        "yes",
+        "the watchdog takes another action while it runs",
+        date(2026, 11, 27),
+    ),
     Deviation(
         "watchdog-drops-what-comes-in",
         ("mellanox", "cisco-8000", "marvell-teralynx"),
@@ -14,6 +37,14 @@ DEVIATIONS = (
         "its action `drop` is on the queue only: what comes in at the stormed port is forwarded (sonic-mgmt's tests"
         " expect that)",
         date(2026, 11, 21),
+    ),
+    Deviation(
+        "watchdog-drops-what-comes-in",
+        (DLR,),
+        "no",
+        "Broadcom's own recovery (SAI_QUEUE_ATTR_PFC_DLR_INIT) acts on the queue only: orchagent makes no ACL then"
+        " (sonic-swss orchdaemon.cpp)",
+        date(2026, 11, 27),
     ),
     Deviation(
         "watchdog-drops-what-comes-in",
@@ -42,6 +73,16 @@ DEVIATIONS = (
 def drops_what_comes_in(asic: str) -> bool:
     """Whether the watchdog's action `drop` also discards what comes in at the port for the stormed priority."""
     return deviation("watchdog-drops-what-comes-in", asic, DEVIATIONS).value == "yes"
+
+
+def forwards(asic: str) -> bool:
+    """Whether the watchdog has the action `forward`."""
+    return deviation("watchdog-forwards", asic, DEVIATIONS).value == "yes"
+
+
+def changes_action(asic: str) -> bool:
+    """Whether the watchdog takes the action `drop` instead of `forward` while it runs."""
+    return deviation("watchdog-action-changes", asic, DEVIATIONS).value == "yes"
 
 
 def judges_whole_intervals(asic: str) -> bool:

@@ -196,10 +196,10 @@ def no_pause_counted(name: str, run: CaseRun, priorities: Iterable[int], why: st
 
 
 def no_pause_sent(name: str, run: CaseRun, priorities: Iterable[int]) -> Iterator[Check]:
-    """The switch sent no PFC frame for these priorities out of the tx port while the traffic ran."""
+    """The switch sent no PFC frame for these priorities out of the tx port, from before the traffic until after it."""
     tx = run.subject.pair.tx.port
     for priority in priorities:
-        frames = run.pfc_sent()[priority]
+        frames = run.pfc_sent_in_all()[priority]
         yield none_of(name, at_priority(run.subject, priority, tx), f"PFC frames sent out of {tx}", frames)
 
 

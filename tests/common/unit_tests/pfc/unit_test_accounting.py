@@ -29,11 +29,12 @@ DATA = FlowStats(FlowPlan("data", Role.TEST, 3, 1024), False, 100, 90)
 STORM = FlowStats(FlowPlan("storm", Role.STORM, None, 64, pause=pfc_frame((3,), 65535)), False, 7, 0)
 BESIDE = FlowStats(FlowPlan("beside", Role.BYSTANDER, 0, 1024, enters="E1", leaves="E2"), False, 5, 5)
 GROUPS = {priority: priority for priority in range(8)}
+HELD = frozenset({3, 4})
 
 
 def test_each_counter_of_a_flow_is_explained() -> None:
     """Where it enters, and where it leaves; lost frames may be dropped on either side."""
-    found = explained(SUBJECT, [DATA, STORM, BESIDE], GROUPS)
+    found = explained(SUBJECT, [DATA, STORM, BESIDE], GROUPS, HELD)
     assert found[Counter(TX, RX_OK)] == Explained(90, 100), "lost frames may have come in"
     assert found[Counter(TX, GROUP_DROPS, 3)] == Explained(0, 10), "lost frames may be dropped there"
     assert found[Counter(TX, PFC_TX, 3)].most == ANY, "the case judges back-pressure"
@@ -44,9 +45,18 @@ def test_each_counter_of_a_flow_is_explained() -> None:
     assert Counter(RX, PFC_RX, 4) not in found, "nobody paused priority 4"
 
 
+def test_senders_of_lossy_data_are_never_held() -> None:
+    """In no case, unless the priority is lossless in it."""
+    lossy = replace(DATA, plan=replace(DATA.plan, priority=1))
+    assert explained(SUBJECT, [lossy], GROUPS, HELD)[Counter(TX, PFC_TX, 1)].most == 0, "1 is lossy"
+    assert explained(SUBJECT, [lossy], GROUPS, range(8))[Counter(TX, PFC_TX, 1)].most == ANY, "each may be lossless"
+    [bad] = [one for one in account({Counter(TX, PFC_TX, 1): 9}, (lossy,)).checks() if one.status is Status.FAIL]
+    assert f"nothing may hold frames from {TX} to {RX}" in bad.expected, bad
+
+
 def account(gains: dict[Counter, int], totals: tuple[FlowStats, ...] = (), **changes: object) -> CaseAccount:
     """What a case that owes both metrics comes to. Counters that are not named moved as little as is explained."""
-    found = explained(SUBJECT, totals, GROUPS)
+    found = explained(SUBJECT, totals, GROUPS, HELD)
     least = {counter: one.least for counter, one in found.items()}
     made = CaseAccount(SUBJECT, (LOSSLESS, LOSSY), {**least, **gains}, found, {}, totals)
     return replace(made, **changes)  # type: ignore[arg-type]
@@ -131,7 +141,8 @@ def test_who_answers_for_a_counter_of_several_ports() -> None:
 
 def test_flows_of_several_ports_explain_a_counter_together() -> None:
     """Each of two ports sends something there."""
-    one, other = explained(SUBJECT, [DATA], GROUPS), explained(SUBJECT, [replace(DATA, frames_rx=100)], GROUPS)
+    one = explained(SUBJECT, [DATA], GROUPS, HELD)
+    other = explained(SUBJECT, [replace(DATA, frames_rx=100)], GROUPS, HELD)
     assert together([one, other])[Counter(RX, TX_OK)] == Explained(190, 190), "what arrived of both was sent"
 
 

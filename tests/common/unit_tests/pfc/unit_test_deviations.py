@@ -7,8 +7,11 @@ import pytest
 
 from tests.common.pfc.cases import sent_pauses, watchdog
 from tests.common.pfc.cases.plan import deviations
+from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.deviations import DEVIATIONS, allowed_for
 from tests.common.pfc.model.tolerances import EXACT, HARDWARE
+from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 
 def test_the_families_deviations_are_among_them():
@@ -21,8 +24,11 @@ def test_the_families_deviations_are_among_them():
 @pytest.mark.parametrize("asic, tolerances, expected", [
     ("vs", EXACT, {}),
     ("broadcom", EXACT, {"watchdog-judges": "intervals"}),
+    ("broadcom dlr", EXACT, {"watchdog-judges": "intervals", "watchdog-drops-what-comes-in": "no",
+                             "watchdog-action-changes": "no"}),
     ("cisco-8000 voq", EXACT, {"shared-buffer-pool": "ingress_lossless_pool", "lossy-pauses-counted": "1",
-                               "sent-pause-unused-times": "any", "watchdog-drops-what-comes-in": "no"}),
+                               "sent-pause-unused-times": "any", "watchdog-drops-what-comes-in": "no",
+                               "watchdog-forwards": "no", "watchdog-action-changes": "no"}),
     ("vs", HARDWARE, {"line_percent": 99, "load_tolerance_percent": 1, "count_tolerance_percent": 1,
                       "storm_limit_s": 60, "whole_seconds": True}),
     ("vs", dataclasses.replace(EXACT, count_tolerance_percent=2, reason="slow counters"),
@@ -33,3 +39,27 @@ def test_records_say_what_is_allowed_for(asic, tolerances, expected):
     found = allowed_for(asic, tolerances, deviations())
     assert {one["name"]: one["value"] for one in found} == expected, found
     assert all(one["reason"] for one in found) and json.loads(json.dumps(found)) == found, found
+
+
+@pytest.mark.parametrize("is_dlr, asic", [
+    (False, "broadcom"),
+    (True, "broadcom dlr"),
+])
+def test_a_switch_that_ends_storms_by_itself_says_so(is_dlr, asic):
+    """In STATE_DB, where orchagent writes what the ASIC can do."""
+    assert Dut(FakeHost(FakeWorld(is_dlr=is_dlr))).state().asic == asic, "part of what is known of the ASIC"
+
+
+@pytest.mark.parametrize("asic, left_out", [
+    ("broadcom", set()),
+    ("broadcom dlr", {"WD-11"}),
+    ("cisco-8000", {"WD-3", "WD-7", "WD-11"}),
+])
+def test_actions_that_a_platform_refuses_are_not_tried(asic, left_out):
+    """CONFIG_DB would keep them, and nothing be watched: FAIL of a switch that is right."""
+    planned = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None).subject
+    subject = dataclasses.replace(planned, further=(planned.pair.tx,))
+    table = watchdog.CASES
+    found = {case.plan_id for case, own in table.items()
+             if own.targets.on(subject) and not own.targets.on(dataclasses.replace(subject, asic=asic))}
+    assert found == left_out, found

@@ -289,6 +289,20 @@ def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
     assert failed == ["no-other-back-pressure"], failed
 
 
+def test_a_class_that_the_switch_pauses_once_the_storm_is_over_is_fail():
+    """Whatever was paused is over by then, and the same traffic again congests nothing."""
+    world = FakeWorld()
+    plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
+    lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+    measured = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos), settled_counters(lab))
+    one_more = tuple(frames + (priority == 4) for priority, frames in enumerate(measured.after.pfc_tx["Ethernet64"]))
+    after = dataclasses.replace(measured.after, pfc_tx={**measured.after.pfc_tx, "Ethernet64": one_more})
+    pushed = dataclasses.replace(measured, after=after)
+    assert unmet(validity(pushed)) == [], unmet(validity(pushed))
+    failed = [(one.name, one.priority) for one in checks.judge(pushed) if one.status is Status.FAIL]
+    assert failed == [("no-other-back-pressure", 4)], failed
+
+
 def test_without_a_lossy_flow_the_lossy_metric_is_error():
     """Every DSCP value leads to a lossless priority: nothing was sent that pauses must spare."""
     world = FakeWorld()

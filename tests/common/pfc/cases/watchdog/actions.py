@@ -22,7 +22,7 @@ from ..flows import RESUMED, again
 from ..ingress import faster_port
 from ..storm_sequence import pause_storm
 from .checks import DATA_S, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity
-from .watched import all_watched, each_watched, several_watched
+from .watched import all_watched, all_watched_changing, all_watched_forwarding, each_watched, several_watched
 
 FRAME_BYTES = 1024
 TOWARDS_PERCENT = 45  # of the line: all test (background) flows towards the port under test together
@@ -172,7 +172,7 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
 CASES: Table = {
     DROP_SINGLE: Procedure(storm_then_data, validity, judge, each_watched),
     DROP_SEVERAL: Procedure(storm_then_data, validity, judge, several_watched),
-    FORWARD_ALL: Procedure(partial(storm_then_data, action=FORWARD), validity, judge, all_watched),
+    FORWARD_ALL: Procedure(partial(storm_then_data, action=FORWARD), validity, judge, all_watched_forwarding),
     MIXED_SPEED: Procedure(from_faster, validity, judge, all_watched.where(faster_port, NEEDS_FASTER)),
-    ACTION_CHANGED: Procedure(partial(storm_then_data, first=FORWARD), validity, judge, all_watched),
+    ACTION_CHANGED: Procedure(partial(storm_then_data, first=FORWARD), validity, judge, all_watched_changing),
 }

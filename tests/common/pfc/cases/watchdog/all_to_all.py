@@ -10,6 +10,7 @@ from typing import Any
 
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, FORWARD, OPERATIONAL, Timers, watching
+from ...lab.watchdog_deviations import forwards
 from ...model.checking import at_port, at_priorities, everything_received, fail_unless
 from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
@@ -22,7 +23,7 @@ from ..ingress import equal_ports
 from ..storm_sequence import pause_storm
 from .actions import FRAME_BYTES, data_again, data_in_storms, storms_over
 from .checks import DATA_S, WatchdogRun, acted, at_queue, lead_s, validity
-from .watched import all_watched
+from .watched import FORWARDS, all_watched
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
 FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
@@ -30,6 +31,9 @@ FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
 THREE_PORTS = all_watched.where(
     equal_ports,
     "a second port of the same speed for data to enter by, on another traffic generator than the port under test",
+)
+THREE_PORTS_FORWARDING = THREE_PORTS.where(
+    lambda subject: forwards(subject.asic), f"{THREE_PORTS.needs}; and {FORWARDS}"
 )
 
 
@@ -150,6 +154,6 @@ CASES: Table = {
         partial(all_to_all, action=DROP, loads=TOO_MUCH), validity, judge, THREE_PORTS
     ),
     FORWARD_ALL_TO_ALL: Procedure(
-        partial(all_to_all, action=FORWARD, loads=FITTING), validity, judge, THREE_PORTS
+        partial(all_to_all, action=FORWARD, loads=FITTING), validity, judge, THREE_PORTS_FORWARDING
     ),
 }

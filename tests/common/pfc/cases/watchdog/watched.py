@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...lab.watchdog_deviations import changes_action, forwards
 from ...model.qos import PortQos
 from ...record.case import Target
 from ..targets import CHANGEABLE, each, together
@@ -21,4 +22,9 @@ def watched(qos: PortQos) -> Target:
 each_watched = each(watched, NEEDS)
 all_watched = together(watched, 1, NEEDS)
 several_watched = together(watched, 2, "several lossless priorities that the watchdog watches")
+FORWARDS = "a platform whose watchdog has the action `forward`"
+all_watched_forwarding = all_watched.where(lambda subject: forwards(subject.asic), FORWARDS)
+all_watched_changing = all_watched.where(
+    lambda subject: changes_action(subject.asic), "a platform whose watchdog takes another action while it runs"
+)
 all_watched_changeable = all_watched.where(lambda subject: subject.changeable, CHANGEABLE)
