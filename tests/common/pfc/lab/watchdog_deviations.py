@@ -54,6 +54,20 @@ DEVIATIONS = (
         date(2026, 11, 21),
     ),
     Deviation(
+        "watchdog-detects-at-empty-queue",
+        ("mellanox", "cisco-8000", "marvell-prestera"),
+        "no",
+        "a queue is stormed while it holds frames and sends none (sonic-swss pfc_detect_*.lua)",
+        date(2026, 11, 27),
+    ),
+    Deviation(
+        "watchdog-detects-at-empty-queue",
+        (),
+        "yes",
+        "a queue that is paused is stormed, whether it holds frames or not",
+        date(2026, 11, 27),
+    ),
+    Deviation(
         "watchdog-judges",
         ("broadcom",),
         "intervals",
@@ -83,6 +97,11 @@ def forwards(asic: str) -> bool:
 def changes_action(asic: str) -> bool:
     """Whether the watchdog takes the action `drop` instead of `forward` while it runs."""
     return deviation("watchdog-action-changes", asic, DEVIATIONS).value == "yes"
+
+
+def detects_at_empty_queue(asic: str) -> bool:
+    """Whether the watchdog detects a storm that holds no frame."""
+    return deviation("watchdog-detects-at-empty-queue", asic, DEVIATIONS).value == "yes"
 
 
 def judges_whole_intervals(asic: str) -> bool:

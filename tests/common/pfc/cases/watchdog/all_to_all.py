@@ -23,6 +23,7 @@ from ..ingress import equal_ports
 from ..storm_sequence import pause_storm
 from .actions import FRAME_BYTES, data_again, data_in_storms, storms_over
 from .checks import DATA_S, WatchdogRun, acted, at_queue, lead_s, validity
+from .early import early_flows
 from .watched import FORWARDS, all_watched
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
@@ -74,13 +75,14 @@ def all_to_all(
     ports = [lab.port, *(port.port for port in equal_ports(lab.subject))]
     data = _data(lab, target, ports, loads, timers)
     resumed = again(flow for flow in data if flow.enters == lab.subject.pair.tx.port)
-    traffic = lab.builder.build([*_storms(lab, target, ports, timers), *data, *resumed])
-    mine, other = traffic.names(Role.STORM)
+    storms = _storms(lab, target, ports, timers)
+    traffic = lab.builder.build([*(flow for flows in storms for flow in flows), *data, *resumed])
+    mine, other = ([flow.name for flow in flows] for flows in storms)
     with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog, sending(lab, traffic):
         watchdog.start(timers)
-        stormed = data_in_storms(lab, traffic, [mine])
+        stormed = data_in_storms(lab, traffic, mine)
         during = watchdog.counters()
-        lab.generator.start([other])
+        lab.generator.start(other)
         lab.clock.sleep(lead_s(timers))
         both = watchdog.counters()
         phases = {"stormed": stormed, "over": storms_over(lab, traffic, timers), "resumed": data_again(lab, traffic)}
@@ -89,12 +91,13 @@ def all_to_all(
         )
 
 
-def _storms(lab: Lab, target: Target, ports: list[str], timers: Timers) -> list[FlowPlan]:
-    """A storm into the port under test, and one into the last port."""
+def _storms(lab: Lab, target: Target, ports: list[str], timers: Timers) -> list[list[FlowPlan]]:
+    """The flows of a storm into the port under test, and of one into the last port."""
     storm = pause_storm(lab, target, 2 * lead_s(timers) + DATA_S + lab.delays.port_s)
     return [
-        replace(storm, name=lab.builder.named(f"Pause Storm {enters}"), enters=enters, leaves=ports[1])
-        for enters in (ports[0], ports[-1])
+        [replace(storm, name=lab.builder.named(f"Pause Storm {stormed}"), enters=stormed, leaves=ports[1]),
+         *early_flows(lab, target, stormed, ports[1])]
+        for stormed in (ports[0], ports[-1])
     ]
 
 

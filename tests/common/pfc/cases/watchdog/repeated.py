@@ -19,6 +19,7 @@ from ..validity import counters_kept, links_kept
 from . import checks
 from .actions import FRAME_BYTES, data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
 from .checks import DATA_S, WatchdogRun, lead_s
+from .early import early_flows
 from .watched import all_watched
 
 REPEATED = PlanCase("watchdog-repeated-storms", "WD-10")
@@ -101,11 +102,11 @@ def _storm(
 ) -> WatchdogRun:
     """One storm, data in it, its end, data as soon as the queues must be restored."""
     storm = pause_storm(lab, target, lead_s(TIMERS) + DATA_S + lab.delays.port_s)
-    traffic = lab.builder.build([storm, *watched_flows(lab, target, TIMERS)])
+    traffic = lab.builder.build([storm, *early_flows(lab, target), *watched_flows(lab, target, TIMERS)])
     with sending(lab, traffic):
         if watchdog.timers is None:
             watchdog.start(TIMERS)
-        stormed = data_in_storms(lab, traffic, [storm.name])
+        stormed = data_in_storms(lab, traffic, traffic.names(Role.STORM, Role.CLEAN))
         during = watchdog.counters()
         phases = {"stormed": stormed, "over": storms_over(lab, traffic, TIMERS), "resumed": data_again(lab, traffic)}
         after = watchdog.stop() if is_last else watchdog.counters()
