@@ -13,8 +13,8 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, line_rate_fps, pause_seconds
 from ..model.checking import (
-    all_at_rate, at_least, at_most, at_port, at_priority, everything_received, fail_unless, never_taken, priority_of,
-    storm_sent,
+    all_at_rate, at_least, at_most, at_port, at_priority, error_unless, everything_received, fail_unless, never_taken,
+    priority_of, storm_sent,
 )
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun, PortUnderTest, flow_numbers
@@ -328,10 +328,18 @@ def _tolerance(run: TimingRun) -> Fraction:
 
 
 def _share_left(run: TimingRun, window: Window, when: str) -> Iterator[Check]:
+    """A generator may take a time for a number of frames, and send what pauses held later on: then frames came in the
+    window as they should, and too many of them in all say nothing of it."""
     least, most = due_by_window_end(run, window)
+    by_end = {flow.plan.name: flow.frames_rx for flow in run.flows(window.at_end, Role.TEST)}
     for flow in run.flows(window.at_end if run.exact else window.drained, Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
-        yield at_most("paused-long-enough", place, most, f"frames received {when}", flow.frames_rx)
+        if by_end[flow.plan.name] <= most < flow.frames_rx:
+            expected = f"at most {most} frames received {when}"
+            seen = f"{flow.frames_rx}, of which {by_end[flow.plan.name]} had come by the end of the window"
+            yield error_unless("paused-long-enough", place, False, expected, seen)
+        else:
+            yield at_most("paused-long-enough", place, most, f"frames received {when}", flow.frames_rx)
         if least:  # none where pauses never end
             yield at_least("resumed-in-time", place, least, f"frames received {when}", flow.frames_rx)
 

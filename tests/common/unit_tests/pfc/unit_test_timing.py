@@ -1,5 +1,6 @@
 """What pauses leave of a line, and what a storm may let pass, against sums made by hand."""
 
+import dataclasses
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -8,7 +9,8 @@ import pytest
 from tests.common.pfc.cases import class_pauses
 from tests.common.pfc.cases.pause_pattern import alike
 from tests.common.pfc.cases.timing import (
-    COURSES, PAUSE_LENGTH, REFRESHED, SHORT, SHORT_COUNT, Course, TimingRun, Window, due_by_window_end, off_scale,
+    COURSES, PAUSE_LENGTH, REFRESHED, SHORT, SHORT_COUNT, Course, TimingRun, Window, _share_left, due_by_window_end,
+    off_scale,
 )
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.timing_storms import (
@@ -21,6 +23,7 @@ from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.model.qos import PortQos, SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
+from tests.common.pfc.record.verdict import Status
 
 SPEEDS = sorted(RESPONSE_QUANTA)
 
@@ -218,7 +221,8 @@ def run_of(seconds, exact):
     frames = int(seconds * 100e9 / 8 / 1044 / 10) + 1
     stats = {flow.name: FlowStats(flow, False, frames, frames) for flow in (test, background)}
     buffer, tolerances = SimpleNamespace(size_bytes=16 * 1024 * 1000), SimpleNamespace(load_tolerance_percent=1)
-    subject = SimpleNamespace(pair=SimpleNamespace(speed_mbps=100_000), buffer=buffer, tolerances=tolerances)
+    subject = SimpleNamespace(pair=SimpleNamespace(speed_mbps=100_000), buffer=buffer, tolerances=tolerances,
+                              qos=SimpleNamespace(lossless=(3,)), where=lambda *of: "the port under test")
     moments = {WINDOW.at_end: stats, WINDOW.drained: stats}
     return TimingRun(subject, None, None, None, (3,), moments, Course((((3,), WINDOW.pauses),)), seconds, exact)
 
@@ -236,3 +240,17 @@ def test_what_may_come_in_two_seconds_by_another_clock():
     share = 1e12 / 8 / 1044 * 0.9 / 10
     expected = share * (2 - 3000 * 337.64e-6) * 0.99, share * (2 - 3000 * 333.4384e-6) + 16_000
     assert (least, most) == pytest.approx(expected, abs=10), f"got {least} to {most}"
+
+
+@pytest.mark.parametrize("by_end, status", [(0.5, Status.ERROR), (0.9, Status.FAIL)])
+def test_what_came_after_a_window_says_nothing_of_pauses(by_end, status):
+    """A chassis that takes a time for a number of frames sends what pauses held when they are over; where too much came
+    in the window, pauses were too short."""
+    run = run_of(2.0, exact=False)
+    most = due_by_window_end(run, WINDOW)[1]
+    sent = run.phases[WINDOW.at_end]
+    by_now = {name: dataclasses.replace(flow, frames_rx=round(2 * most * by_end)) for name, flow in sent.items()}
+    in_all = {name: dataclasses.replace(flow, frames_rx=2 * most) for name, flow in sent.items()}
+    later = dataclasses.replace(run, phases={WINDOW.at_end: by_now, WINDOW.drained: in_all})
+    found = {check.name: check.status for check in _share_left(later, WINDOW, "in pauses")}
+    assert found["paused-long-enough"] is status, found

@@ -10,7 +10,7 @@ from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
 from tests.common.pfc.cases.buffer_threshold import covers_any
 from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
-from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, validity
+from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, _time_kept, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -164,6 +164,22 @@ def test_times_from_counts(buffered):
     assert low <= 300 <= high and high - low < 3, (float(low), float(high))
     assert abs(outage.restoration_ms(flow) - 250) < Fraction("0.1"), float(outage.restoration_ms(flow))
     assert Outage(SUBJECT, Timers(DROP), stats, False, "").late_ms == 200, "a poll and 100 ms on hardware"
+
+
+@pytest.mark.parametrize("sent, received, lacking", [
+    (0.8, 0.7, []),
+    (1.0, 0.7, ["time-kept"]),
+    (1.0, 1.0, []),
+])
+def test_a_generator_that_sends_later_what_was_held_tells_no_times(sent, received, lacking):
+    """By the wall clock: all was sent in the end, although a storm dropped some. Where nothing was dropped either, the
+    storm did nothing, and that is judged."""
+    flow = FlowPlan("test", Role.TEST, 3, 1024, 20.0)
+    free = FlowPlan("background", Role.BACKGROUND, 0, 1024, 20.0)
+    stats = {"test": FlowStats(flow, False, round(1_000_000 * sent), round(1_000_000 * received)),
+             "background": FlowStats(free, False, 1_000_000, 1_000_000)}
+    outage = Outage(SUBJECT, Timers(DROP), stats, False, "")
+    assert [check.name for check in unmet(_time_kept(outage))] == lacking, stats
 
 
 class Starts:

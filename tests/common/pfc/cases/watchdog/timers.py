@@ -82,7 +82,7 @@ class Outage:
     def detection_ms(self, flow: FlowStats) -> tuple[Fraction, Fraction]:
         """From the storm's beginning until the sender of a test flow was let go, at least and at most: what the switch
         had taken by then, its whole buffer at most, was not held."""
-        held = self._held(flow)
+        held = self.held(flow)
         rate = self._fps(flow)
         buffered = Fraction(self.subject.buffer.size_bytes, FRAME_BYTES)
         return held / rate * MS_PER_S, (held + buffered) / rate * MS_PER_S
@@ -91,7 +91,7 @@ class Outage:
         """From the storm's end until frames of a test flow arrived again. What was neither sent nor received, of what
         was due, fell into the storm and into this time."""
         storm = self.storm
-        missing = self._held(flow) + flow.frames_tx - flow.frames_rx
+        missing = self.held(flow) + flow.frames_tx - flow.frames_rx
         storm_s = Fraction(storm.frames_tx, storm.plan.fps or 1)
         return (missing / self._fps(flow) - storm_s) * MS_PER_S
 
@@ -99,7 +99,7 @@ class Outage:
         line = line_rate_fps(FRAME_BYTES, self.subject.pair.speed_mbps)
         return line * Fraction(flow.plan.percent or 0) / 100
 
-    def _held(self, flow: FlowStats) -> Fraction:
+    def held(self, flow: FlowStats) -> Fraction:
         """Frames that were due and not sent; background, which nothing holds, says how many were due."""
         free = self.flows(Role.BACKGROUND)[0]
         return free.frames_tx * Fraction(flow.plan.percent or 0) / Fraction(free.plan.percent or 1) - flow.frames_tx
@@ -210,10 +210,22 @@ def validity(run: OutagesRun) -> Iterator[Check]:
         yield error_unless("storm-ended", place, seconds <= most_s, expected, seen)
         yield from storm_stopped(place, [storm])
         yield from storm_unbroken(place, [storm])
+        yield from _time_kept(outage)
         pushed = run.pfc_sent_by_all()
         when = f"({outage.label})"
         yield from load_applied(subject, outage.stats.values(), pushed, when, [Role.TEST])
     yield from lossy_in_background(subject, run.outages[-1].flows(Role.BACKGROUND))
+
+
+def _time_kept(outage: Outage) -> Iterator[Check]:
+    """The generator sent data for a time, so that frames which a storm held were never sent. One that takes the time
+    for a number of frames sends them later, and what was not sent says nothing."""
+    for flow in outage.flows(Role.TEST) if not outage.exact else ():
+        missing = outage.held(flow)
+        met = missing > 1 or flow.frames_rx == flow.frames_tx  # nothing was dropped: the storm did nothing at all
+        place = at_priority(outage.subject, priority_of(flow))
+        expected = f"fewer frames sent than were due ({outage.label})"
+        yield error_unless("time-kept", place, met, expected, f"{round(missing)} fewer")
 
 
 def judge(run: OutagesRun) -> Iterator[Check]:
