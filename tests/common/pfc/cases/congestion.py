@@ -64,6 +64,8 @@ class Timing:
 
 # Flows take up to a second to start, and a generator refreshes its statistics about once a second.
 WALL = Timing(3.0, 10.0)
+VOQ = "voq"  # in the name of an ASIC that drops at the ingress, in a virtual output queue
+VOQ_UNREAD = "virtual output queues are not read, whose drops `show queue counters --voq` has"
 
 
 def room_s(lab: Lab) -> float:
@@ -457,7 +459,10 @@ def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
         place = Place(run.subject.where(port=None if met else _silent(drops)), LOSSY)
         if not met and priority is not None:
             place = at_priority(run.subject, priority)
-        yield fail_unless(name, place, met, expected, seen)
+        if seen < missing and name == "queue-drops-counted" and VOQ in run.subject.asic:
+            yield error_unless(name, place, False, expected, f"{seen}, and {VOQ_UNREAD}")
+        else:
+            yield fail_unless(name, place, met, expected, seen)
 
 
 def _drop_bytes_agree(run: LoadRun, drops: DataCounters) -> Iterator[Check]:

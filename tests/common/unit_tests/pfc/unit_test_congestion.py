@@ -117,6 +117,20 @@ def test_the_priority_whose_drops_are_not_counted_is_named_where_there_is_only_o
     assert (f"priority {named}" in told.where) if named is not None else "priority" not in told.where, told.where
 
 
+@pytest.mark.parametrize(("asic", "status"), [("broadcom", Status.FAIL), ("broadcom voq", Status.ERROR)])
+def test_drops_of_virtual_output_queues_are_not_known(asic, status):
+    """They count at the ingress, where the suite does not look: not that the switch counts none."""
+    bench = lab(100)
+    subject = replace(bench.subject, asic=asic)
+    tx, read = subject.pair.tx, bench.dut.counters()
+    load = offered_load(bench, [IngressLoad(tx, (0,), 150, 1.0)], times=WALL)
+    flow = FlowPlan("data", Role.TEST, 0, 1024, 75.0, seconds=1, enters=tx.port)
+    drops = DataCounters(PortCounts(0, 0, 0, 100), {tx.port: PortCounts(0, 0, 0, 0)}, {}, {0: 0}, {tx.port: {0: 0}})
+    run = LoadRun(subject, read, read, read, (), {"sent": {"data": FlowStats(flow, False, 1000, 900)}}, load, {}, drops)
+    found = {check.name: check.status for check in _drops_counted(run, drops)}
+    assert found == {"port-drops-counted": Status.PASS, "queue-drops-counted": status}, found
+
+
 @pytest.mark.parametrize(("times", "mix", "frames", "counted", "passes"), [
     (Timing(0.1, 0.1), (), 100, {0: 102_400}, True), (Timing(0.1, 0.1), (), 100, {0: 102_000}, True),
     (Timing(0.1, 0.1), (), 100, {0: 101_999}, False), (Timing(0.1, 0.1), (), 100, {0: 106_400}, True),
