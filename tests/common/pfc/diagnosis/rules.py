@@ -371,7 +371,7 @@ PAUSES_SENT = (
     Rule("pause frames have a wrong source", ("source", "source-own")),
     Rule("pause frames have times for priorities that they do not enable", ("unused-times",)),
     Rule("pauses sent for {who} are not counted as many as leave", ("sent-as-counted",)),
-    Rule("{who} is paused too while others are congested", OTHER_PFC),
+    Rule("pauses are sent for {who} too while others are congested", OTHER_PFC),
     Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",),
          further=_pauses_unseen),
     Rule("the watermarks of {who} stand still, though headroom takes frames", ("headroom-full",),
