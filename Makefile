@@ -67,7 +67,7 @@ endif
 # Ansible, pip and pytest keep what they write inside the clone (or a temporary folder), never in the user's home.
 export ANSIBLE_HOME := $(CURDIR)/.ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# What is started a thousand times by the tests is compiled once, also where images of containers say otherwise.
+# Tests start thousands of processes: Python keeps its bytecode, also where the environment of a container forbids that.
 unexport PYTHONDONTWRITEBYTECODE
 
 COMPILE := $(BIN)/python -c 'from virtual_testbed.dataplane.compiled import compile_all; compile_all()'

@@ -16,7 +16,7 @@ from scripts.campaign.broken_testbed import SWITCH, KnownDut, Testbed
 from scripts.campaign.entries import CampaignEntry, Declaration
 from scripts.campaign.groups import GroupDut, PortGroup
 from scripts.campaign.results import Blame, EntryResult, EntryVerdict
-from scripts.campaign.stages import THOROUGH, Stage, stages
+from scripts.campaign.stages import QUICK_STAGES, Stage, stages
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.diagnosis.rules import diagnose
 from tests.common.pfc.diagnosis.symptoms import Diagnosis
@@ -99,13 +99,13 @@ def status_of(carried: Sequence[Carried]) -> Status:
 
 
 def judge(bench: EntryBench, group: PortGroup, entry: CampaignEntry, is_thorough: bool = False) -> EntryResult:
-    """What the suite makes of an entry on the ports of a group; `is_thorough`: all of `pfc-qualify --quick` is
-    carried out in any case, so that the diagnosis has more to go by."""
+    """What the suite makes of an entry on the ports of a group; `is_thorough`: all of `pfc-qualify --quick` is carried
+    out in any case, so that the diagnosis has more to go by."""
     began = time.monotonic()
     since = bench.clock.now()
     plan = bench.plan(group, entry.ip_version)
     carried = carry_out(bench.qualifier(group, plan), stages(entry, plan.subject),
-                        THOROUGH if is_thorough else 1)
+                        QUICK_STAGES if is_thorough else 1)
     result = conclude(entry, group, carried)
     return replace(result, seconds=round(time.monotonic() - began, 1), began_s=round(since, 3),
                    simulated_s=round(bench.clock.now() - since, 3))

@@ -7,7 +7,10 @@ from scripts.campaign.entries import ALL, BOTH, FREE, HELD, PORT, Declaration, F
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 
 IN_ERROR = (Status.FAIL, Status.ERROR)
-BUILDIMAGE, SWSS, MGMT, SONIC = "sonic-buildimage", "sonic-swss", "sonic-mgmt", "SONiC"
+BUILDIMAGE = "sonic-buildimage"
+SWSS = "sonic-swss"
+MGMT = "sonic-mgmt"
+SONIC = "SONiC"
 ZERO = frozenset({0})
 ONE = frozenset({1})
 THREE = frozenset({3})

@@ -117,10 +117,13 @@ def in_bring_ups(entries: Sequence[CampaignEntry], size: int) -> list[tuple[Camp
         lasting = [entry for entry in own if entry.is_lasting]
         others = [entry for entry in own if not entry.is_timed and not entry.is_lasting]
         while timed or lasting or others:
-            first, last = timed[:1], lasting[:1]
+            first = timed[:1]
+            last = lasting[:1]
             rest = size - len(first) - len(last)
             found.append((*first, *others[:rest], *last))
-            timed, lasting, others = timed[1:], lasting[1:], others[rest:]
+            timed = timed[1:]
+            lasting = lasting[1:]
+            others = others[rest:]
     return found
 
 

@@ -12,8 +12,8 @@ from tests.common.pfc.record.case import PlanCase, Target
 
 LONG = ("HOP", "LSET", "PAIRS", "SOAK")
 """Families that take minutes each; they come last."""
-THOROUGH = len(QUICK)
-"""So many stages are those of `pfc-qualify --quick`."""
+QUICK_STAGES = len(QUICK)
+"""So many stages, the first ones, are those of `pfc-qualify --quick`."""
 Stage = list[tuple[PlanCase, Target]]
 
 
@@ -24,7 +24,7 @@ def stages(entry: CampaignEntry, subject: PortUnderTest) -> Iterator[Stage]:
     if entry.cases:
         yield [(case, _target(case, entry, subject)) for case in named(entry.cases)]
         return
-    for family in (*QUICK, *_rest()):
+    for family in _families():
         cases = [case for case in port_cases() if case.family == family]
         yield [(case, target) for case in cases for target in targets(case, subject)]
 
@@ -35,9 +35,10 @@ def named(plan_ids: Sequence[str]) -> list[PlanCase]:
     return [known[plan_id] for plan_id in plan_ids]
 
 
-def _rest() -> list[str]:
-    found = dict.fromkeys(case.family for case in port_cases() if case.family not in QUICK)
-    return sorted(found, key=lambda family: (LONG.index(family) + 1) if family in LONG else 0)
+def _families() -> list[str]:
+    """All of the plan in the order in which they are carried out."""
+    others = dict.fromkeys(case.family for case in port_cases() if case.family not in (*QUICK, *LONG))
+    return [*QUICK, *others, *LONG]
 
 
 def _target(case: PlanCase, entry: CampaignEntry, subject: PortUnderTest) -> Target:

@@ -320,7 +320,8 @@ def _arrival(
         gained: what the further receive counters of the port gained.
     """
     pair = account.subject.pair
-    rx, tx = pair.rx.port, pair.tx.port
+    rx = pair.rx.port
+    tx = pair.tx.port
     others = [one for one in accounts if one is not account]
     if others:  # what else the switch counts may be about others' pauses: where it holds whom they are sent data by
         gains = {one: gain for one, gain in gains.items() if one.port == (tx if one.column == PFC_TX else rx)}

@@ -450,17 +450,18 @@ def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
     was dropped as it entered). On hardware frames of the switch's own may be among them."""
     missing = sum(flow.frames_tx for flow in run.flows("sent")) - run.received
     allowed = own_frames(run.offered.timing != WALL)
-    for name, what, seen, priority in (
-        ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.drops_by_port, None),
-        ("queue-drops-counted", "queues and priority groups", drops.drops_by_queue, _uncounted(run, drops)),
+    unread = VOQ_UNREAD if VOQ in run.subject.asic else ""
+    for name, what, seen, priority, where_else in (
+        ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.drops_by_port, None, ""),
+        ("queue-drops-counted", "queues and priority groups", drops.drops_by_queue, _uncounted(run, drops), unread),
     ):
         expected = f"{missing} frames counted as dropped by {what}" + (f" (or up to {allowed} more)" if allowed else "")
         met = 0 <= seen - missing <= allowed
         place = Place(run.subject.where(port=None if met else _silent(drops)), LOSSY)
         if not met and priority is not None:
             place = at_priority(run.subject, priority)
-        if seen < missing and name == "queue-drops-counted" and VOQ in run.subject.asic:
-            yield error_unless(name, place, False, expected, f"{seen}, and {VOQ_UNREAD}")
+        if seen < missing and where_else:
+            yield error_unless(name, place, False, expected, f"{seen}, and {where_else}")
         else:
             yield fail_unless(name, place, met, expected, seen)
 

@@ -21,11 +21,12 @@ from ..data_loads import DataLoad, data_flows
 from ..flows import RESUMED, again
 from ..ingress import faster_port
 from ..storm_sequence import pause_storm
-from .checks import DATA_S, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity
+from .checks import (
+    DATA_S, FRAME_BYTES, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity,
+)
 from .early import early_flows, early_frames
 from .watched import all_watched, all_watched_changing, all_watched_forwarding, each_watched, several_watched
 
-FRAME_BYTES = 1024
 TOWARDS_PERCENT = 45  # of the line: all test (background) flows towards the port under test together
 BACK_PERCENT = 25  # the same of those that come back
 FAST_PERCENT = 60  # of the line of a faster port: test traffic in the storm, more than the port under test could send

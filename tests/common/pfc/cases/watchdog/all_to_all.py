@@ -21,8 +21,8 @@ from ..data_loads import DataLoad, data_flows
 from ..flows import again
 from ..ingress import equal_ports
 from ..storm_sequence import pause_storm
-from .actions import FRAME_BYTES, data_again, data_in_storms, storms_over
-from .checks import DATA_S, WatchdogRun, acted, at_queue, lead_s, validity
+from .actions import data_again, data_in_storms, storms_over
+from .checks import DATA_S, FRAME_BYTES, WatchdogRun, acted, at_queue, lead_s, validity
 from .early import early_flows
 from .watched import FORWARDS, all_watched
 

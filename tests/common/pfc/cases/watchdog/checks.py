@@ -21,6 +21,7 @@ from ..storm_length import storm_held
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
 
 DATA_S = 2
+FRAME_BYTES = 1024
 COUNTED = ("detected", "restored", "tx_ok", "tx_dropped", "rx_ok", "rx_dropped")
 """What `WatchdogRow` counts since the last reset."""
 NOT_PUSHED = (0,) * 8  # no PFC frame for any priority

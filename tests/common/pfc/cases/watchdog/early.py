@@ -7,12 +7,13 @@ from ...lab.watchdog_deviations import detects_at_empty_queue
 from ...model.measurement import PortUnderTest
 from ...model.traffic import FlowPlan, Role
 from ...record.case import Target
+from .checks import FRAME_BYTES
 
 FRAMES = 10
 """Of each priority: too few for XOFF, and all sent before the storm may have been detected."""
-FPS = 100
+LIGHT_FPS = 100
+"""Frames a second of each priority, of data that lets a watchdog detect a storm."""
 DELAY_S = 0.5
-FRAME_BYTES = 1024
 
 
 def early_frames(subject: PortUnderTest) -> int:
@@ -31,7 +32,7 @@ def early_flows(lab: Lab, target: Target, leaves: str = "", enters: str = "") ->
     frames = early_frames(lab.subject)
     into = f" {leaves}" if leaves else ""
     return [
-        FlowPlan(lab.builder.named(f"Early Flow{into} Prio {priority}"), Role.CLEAN, priority, FRAME_BYTES, fps=FPS,
-                 frames=frames, delay_ns=round(DELAY_S * 1e9), enters=enters, leaves=leaves)
+        FlowPlan(lab.builder.named(f"Early Flow{into} Prio {priority}"), Role.CLEAN, priority, FRAME_BYTES,
+                 fps=LIGHT_FPS, frames=frames, delay_ns=round(DELAY_S * 1e9), enters=enters, leaves=leaves)
         for priority in target if frames
     ]

@@ -17,9 +17,9 @@ from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept
 from . import checks
-from .actions import FRAME_BYTES, data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
-from .checks import DATA_S, WatchdogRun, lead_s
-from .early import early_flows
+from .actions import data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
+from .checks import DATA_S, FRAME_BYTES, WatchdogRun, lead_s
+from .early import LIGHT_FPS, early_flows
 from .watched import all_watched
 
 REPEATED = PlanCase("watchdog-repeated-storms", "WD-10")
@@ -27,8 +27,6 @@ STORMS = 16
 """What a watchdog loses or keeps of a storm, until it has no more room, is told where four bits are full."""
 SHORT_STORMS = STORMS - 3
 """Those between the second and the last: with little data, of which nothing is asked."""
-LIGHT_FPS = 100
-"""Frames a second of each priority, that data: some switches detect no storm at an empty queue."""
 SPARE_S = 0.5
 """How much longer than until the latest detection each of them lasts, and than until the latest restoration the next
 one waits: polls of hardware come late."""

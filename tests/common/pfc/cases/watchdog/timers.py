@@ -31,8 +31,8 @@ from ..engine import Procedure, Table, sending
 from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
-from .actions import FRAME_BYTES, even_flows, watching_pair
-from .checks import WatchdogRun, no_other_storm, storm_unbroken
+from .actions import even_flows, watching_pair
+from .checks import FRAME_BYTES, WatchdogRun, no_other_storm, storm_unbroken
 from .watched import all_watched, all_watched_changeable
 
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
