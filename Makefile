@@ -159,7 +159,7 @@ upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtua
 upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on
 	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)')
 
-test: lint  ## lint, type check and the project's tests but for slow ones: at most 8 minutes on 2 cores
+test: lint  ## lint, type check and the project's tests but for slow ones: some 7 minutes on 2 cores once all is installed
 	$(PYTEST) -m 'not slow'
 
 test-all: lint $(IXNETWORK)/.installed  ## the same with the slow ones, and 100 cases of the differential with and without compiled code
