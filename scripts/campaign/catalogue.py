@@ -122,8 +122,7 @@ FAULTS: tuple[CampaignEntry, ...] = (
           "a shorter pause of .* does not shorten the one before"),
     at_rx("one-time-for-all", "PFC-1 TIME-6 CLASS-1 CLASS-2", HELD, LOSSLESS,
           "paused for one time, not each for its own"),
-    # which bystanders have traffic is another matter in each case: those of PFC-1 and PFC-2 may not be the ones
-    at_rx("pause-acts-elsewhere", "", HELD, LOSSLESS,
+    at_rx("pause-acts-elsewhere", "PFC-1 PFC-2", HELD, LOSSLESS,
           "arrives at {rx} also holds .* at {beside}", "on={beside}"),
     at_rx("pfc-counted-elsewhere", "PFC-1 COUNT-1", HELD, LOSSLESS,
           "pauses that arrive there are counted at {beside} too", "on={beside}"),

@@ -20,7 +20,6 @@ from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
 from .arrival import RECEIVED, STORM_ARRIVED, Arrival, data_into, received
 from .books import COMMANDS, DROPPED, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
-from .bystanders import PAIRS_BESIDE
 from .explained import ANY, Explained, data_ends, explained, together
 from .totals import FlowTotals
 from .trace import Trace, numbered_flows
@@ -267,7 +266,7 @@ class BookAuditor:
         lost its own checks count); and what its own traffic brings on the idle switch. Pauses as exactly as the
         testbed's tolerances say; those that the switch sends may count as frames, XON without being counted as PFC."""
         subject = labs[0].subject
-        hosts = 2 * (len(labs) + PAIRS_BESIDE)
+        hosts = 2 * len(labs) + len(subject.bystanders)
         frames = ceil(OWN_FRAMES * max(1.0, lasted_s / MINUTE_S)) + HOST_FRAMES * hosts
         own = {}
         for counter in gains:

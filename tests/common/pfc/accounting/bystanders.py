@@ -13,12 +13,13 @@ from ..model.ports import ConnectedPort, is_usable, natural
 from ..model.traffic import FlowPlan, Role
 from .explained import data_ends
 
+Pair = tuple[str, str]
 PERCENT = 1
 """Of the line, for each priority: a queue that is held fills its buffer within a storm's second (1 % of 100 Gb/s is
 125 MB a second), so that its sender is paused or its frames are lost; nothing else is disturbed by it."""
 FRAME_BYTES = 1024
-PAIRS_BESIDE = 4
-"""How many pairs send beside one case: the nearest one, and others in turn."""
+WHOLE_PAIRS = 3
+"""How many pairs send data of every priority beside one case: the nearest one, and others in turn."""
 
 
 def with_bystanders(plan: PortPlan, ports: Sequence[ConnectedPort]) -> PortPlan:
@@ -50,30 +51,34 @@ def bystander_flows(subject: PortUnderTest) -> list[FlowPlan]:
 
 def flows_beside(subject: PortUnderTest, flows: Sequence[FlowPlan]) -> list[FlowPlan]:
     """Those of `bystander_flows` that are sent beside other flows: where there is a storm, and all data has frames of
-    their size (beside others a virtual testbed would compute for minutes), some pairs of which these flows need no
-    port. One is the pair nearest to the port under test. Which others follows from the flows' names: each test case
-    always has the same ones, and the plan in all has every pair. Beside pauses that must hold nothing, which few cases
-    have, all pairs send."""
+    their size (beside others a virtual testbed would compute for minutes), by ports that these flows do not need. All
+    pairs send data of the lossless priorities: a pause may act at any port. Data of the others is sent by the pair
+    nearest to the port under test, and by some in turn. Which follows from the flows' names: each test case always has
+    the same ones, and the plan in all has every pair. Beside pauses that must hold nothing, which few cases have, all
+    pairs send everything."""
     sizes = {0 if flow.mix else flow.frame_bytes for flow in flows if flow.pause is None}
     if sizes != {FRAME_BYTES} or all(flow.pause is None for flow in flows):
         return []
     used = {port for flow in flows for port in data_ends(subject, flow)}
     free = [pair for pair in _pairs(subject) if used.isdisjoint(pair)]
     paused = {priority for flow in flows if flow.pause is not None for priority in flow.pause.enabled}
-    if paused.isdisjoint(subject.qos.lossless):
-        return [flow for pair in free for flow in _between(pair, subject)]
-    others = free[1:]
+    whole = free if paused.isdisjoint(subject.qos.lossless) else _nearest_and_some(free, flows)
+    return [flow for pair in free for flow in _between(pair, subject)
+            if pair in whole or flow.priority in subject.qos.lossless]
+
+
+def _nearest_and_some(pairs: Sequence[Pair], flows: Sequence[FlowPlan]) -> list[Pair]:
+    others = pairs[1:]
     begin = crc32(" ".join(flow.name for flow in flows).encode()) % max(1, len(others))
-    chosen = [*free[:1], *(others[begin:] + others[:begin])[:PAIRS_BESIDE - 1]]
-    return [flow for pair in chosen for flow in _between(pair, subject)]
+    return [*pairs[:1], *(*others[begin:], *others[:begin])[:WHOLE_PAIRS - 1]]
 
 
-def _pairs(subject: PortUnderTest) -> list[tuple[str, str]]:
+def _pairs(subject: PortUnderTest) -> list[Pair]:
     names = [port.port for port in subject.bystanders]
     return list(zip(names[::2], names[1::2]))
 
 
-def _between(pair: tuple[str, str], subject: PortUnderTest) -> list[FlowPlan]:
+def _between(pair: Pair, subject: PortUnderTest) -> list[FlowPlan]:
     return [
         FlowPlan(
             f"Bystander Prio {priority} {enters} to {leaves}", Role.BYSTANDER, priority, FRAME_BYTES, PERCENT,

@@ -3,8 +3,9 @@ on whatever queue of whatever port it is counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from ..lab.lab import Lab
 from ..lab.preflight import clean_flows
@@ -16,18 +17,26 @@ from .books import SENT, Books, Counter
 from .bystanders import bystander_flows
 from .explained import data_ends
 
-FIRST = 1000
-STEP = 100
+UNIT = 128
 OWN = 50
 """Frames that a queue may have sent besides, in a quarter of a minute: hosts resolve their gateways, protocols run."""
 BEGINNING = "frames sent once more, of each priority and port another number, show that"
 
 
 def numbered_flows(lab: Lab) -> list[FlowPlan]:
-    """Data of every priority to the port under test and, where an option has some, between other ports; no two have
-    numbers of frames that one counter could take for each other."""
-    flows = [*clean_flows(lab), *bystander_flows(lab.subject)]
-    return [replace(flow, frames=FIRST + STEP * index, seconds=None) for index, flow in enumerate(flows)]
+    """Data of every priority to the port under test and, where an option has some, between other ports, each with a
+    number of frames of its own."""
+    own = clean_flows(lab)
+    others = bystander_flows(lab.subject)
+    return [replace(flow, frames=frames, seconds=None)
+            for flow, frames in zip((*own, *others), numbers(len(own), len(others)), strict=True)]
+
+
+def numbers(own: int, others: int) -> list[int]:
+    """Numbers of frames for flows to the port under test, and for others. No two can be taken for each other, nor for
+    what several of the former are together, though a queue sends `OWN` frames more or less."""
+    largest = 1 << own
+    return [*(UNIT << index for index in range(own)), *(UNIT * (largest + index) + UNIT // 2 for index in range(others))]
 
 
 @dataclass(frozen=True)
@@ -67,12 +76,11 @@ class Trace:
             return
         if any(flow.frames_tx != flow.plan.frames for flow in self.flows):
             return  # what was not sent says nothing
-        lost = [one for one in wrong if sent.get(one) and _is_about(gains[one], 0)]
-        rest = [one for one in wrong if one not in lost]
-        if len(lost) > 1 and len(rest) == 1 and _is_about(wrong[rest[0]], sum(sent[one] for one in lost)):
-            which = named(sorted(one.number or 0 for one in lost))
-            where = f"come in on {self.subject.pair.tx.port} leave {self.port} by queue UC{rest[0].number}"
-            yield f"frames of {which} that {where}"
+        moved = _moved(wrong, {one: sent[one] for one in wrong if sent.get(one) and _is_about(gains[one], 0)})
+        if moved:
+            to_queues = ", of ".join(f"{priorities} that come in on {self.subject.pair.tx.port} leave {self.port} by"
+                                     f" queue UC{queue}" for queue, priorities in moved.items())
+            yield f"frames of {to_queues}"
         shown = {one: [at for at, frames in sent.items() if _is_about(gains[one], frames)] for one in over}
         ports = {at.port for found in shown.values() for at in found}
         if ports and self.port not in ports:
@@ -82,15 +90,10 @@ class Trace:
             by = further.pop()
             off = f"{abs(by)} " if abs(by) > 1 else ""
             yield f"each queue of {self.port} shows the counters of the queue {off}{'before' if by < 0 else 'after'} it"
-        for one, extra in wrong.items():
-            for at, frames in sent.items():
-                if at in wrong and at != one and _is_about(extra, frames) and _is_about(gains[at], 0):
-                    yield (f"frames of priority {at.number} that come in on {self.subject.pair.tx.port} leave"
-                           f" {self.port} by queue UC{one.number}")
         less = [one for one, extra in wrong.items() if extra < 0]
         more = [one for one, extra in wrong.items() if extra > 0]
-        moved = len(less) == 1 and 0 <= sum(wrong.values()) <= OWN * len(more)
-        if moved and not all(shown[one] for one in wrong):
+        spread = len(less) == 1 and 0 <= sum(wrong.values()) <= OWN * len(more)
+        if spread and not all(shown[one] for one in wrong):
             yield (f"some frames of priority {less[0].number} that come in on {self.subject.pair.tx.port} leave"
                    f" {self.port} by queue {_names(more)}")
         if not any(gains[one] for one in over):
@@ -113,6 +116,33 @@ class Trace:
 
     def _counts(self, port: str) -> dict[Counter, int]:
         return {one._replace(port=""): count for one, count in self.after.counts.items() if one.port == port}
+
+
+def _moved(wrong: Mapping[Counter, int], lost: Mapping[Counter, int]) -> dict[int, str]:
+    """Queue -> whose frames it counts besides its own, where the frames that are lost elsewhere are all that it counts
+    too many; nothing where something is left.
+
+    Args:
+        wrong: counter -> how many more it counts than left by it.
+        lost: of these, those that count none of the frames that should leave by them -> how many these are.
+    """
+    moved: dict[int, str] = {}
+    left = dict(lost)
+    for one, extra in wrong.items():
+        if one not in lost:
+            found = _sum_of(extra, left)
+            moved[one.number or 0] = named(sorted(each.number or 0 for each in found))
+            left = {each: frames for each, frames in left.items() if each not in found}
+            if not found:
+                return {}
+    return {} if left else moved
+
+
+def _sum_of(extra: int, lost: Mapping[Counter, int]) -> tuple[Counter, ...]:
+    """Those whose frames together are about so many; nothing where there are none. A few may be missing: a priority has
+    several DSCP values, one of which may be concerned too."""
+    several = (some for size in range(1, len(lost) + 1) for some in combinations(lost, size))
+    return next((some for some in several if abs(extra - sum(lost[one] for one in some)) <= OWN), ())
 
 
 def _names(queues: Iterable[Counter]) -> str:

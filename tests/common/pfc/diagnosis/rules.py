@@ -209,6 +209,15 @@ def _pauses_unseen(found: Symptoms) -> str:
     return "" if is_known else "; SENT-1 looks at these pauses, and was not carried out"
 
 
+def _room_was_there(found: Symptoms) -> bool:
+    """Whether more frames were taken than the threshold and headroom that watermarks show, and none was lost after a
+    pause."""
+    taken = re.compile(r"expected (\d+) frames taken, .*, got (\d+)")
+    counts = [taken.search(one.check.message) for one in found.of("xoff-threshold").bad]
+    return not found.any("held-frames-drained", "no-group-drops") and bool(counts) and all(
+        count is not None and int(count[2]) > int(count[1]) for count in counts)
+
+
 def _unasked(found: Symptoms) -> bool:
     """Whether PFC leaves another port also in test cases in which no congestion asked for any."""
     asked = {plan_id for plan_id, name, _ in found.passed if name in XOFF}
@@ -233,6 +242,9 @@ MISCOUNTED = (
     Rule("the watchdog goes on although it was stopped", ("watchdog-stopped",)),
     Rule(lambda found: f"counters begin anew when they have reached what {_began_anew(found)} bits can count",
          (NOT_MEASURED, "counters-kept"), lambda found: _began_anew(found) > 0),
+    Rule("the pauses that {port} has counted are counted anew where the watchdog acts", ("counters-kept",),
+         _both(_only("WD"), lambda found: len(found.of("counters-kept").cases) > 1), _text("got one that fell by"),
+         is_port=True),
     Rule(lambda found: found.words("show that (.*)"), (NOT_MEASURED,),
          picks=_text("show that .*(stand still$|are those of|begin anew|shows the counters|leave .* by queue)")),
     Rule(lambda found: found.words("show that (.*)"), (NOT_MEASURED,), picks=_text("show that "), is_certain=False),
@@ -361,6 +373,7 @@ PAUSES_OBEYED = (
 """Pauses that arrive."""
 PAUSES_SENT = (
     Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "SPEED-2")),
+    Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",), _only("M2O", "SPEED")),
     Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
     Rule("pauses of {who} that hold its senders are sent out of {port}, not there", (EXPLAINED,),
          lambda found: found.any(*XOFF), _text(ASKED_NOWHERE), at=_not_paused),
@@ -376,6 +389,7 @@ PAUSES_SENT = (
          further=_pauses_unseen),
     Rule("the watermarks of {who} stand still, though headroom takes frames", ("headroom-full",),
          lambda found: found.passed_in("held-frames-drained", but=""), lambda found: found.seen(none=True)),
+    Rule("the watermarks of {who} do not show what headroom takes", ("headroom-full",), _room_was_there),
     Rule("pauses are sent for {who}, but frames that come in after them are lost",
          ("held-frames-drained", "headroom-full", "no-group-drops")),
     Rule("the first pause for {who} is sent at another fill than the buffer profile says", ("xoff-threshold",)),
@@ -392,7 +406,6 @@ REST = (
     Rule("the bytes of {who} that are dropped are not those of its frames", ("drop-bytes-agree",)),
     Rule("the watermarks of the queues of {who} do not show what they held", ("queue-watermark",)),
     Rule("the bytes that {port} counts are not those of its frames", ("octets-agree",), is_port=True),
-    Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",)),
     Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",
          ("every-pause-counted",), _both(_only("every-pause-counted"), _only_at_first)),
     Rule("the receive counter of {who} is not the number of pauses sent", ("every-pause-counted",)),

@@ -5,7 +5,7 @@ import pytest
 
 from tests.common.pfc.accounting.auditor import BookAuditor
 from tests.common.pfc.accounting.books import SENT, TX_OK, Books, Counter
-from tests.common.pfc.accounting.trace import FIRST, STEP, Trace
+from tests.common.pfc.accounting.trace import Trace, numbers
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
@@ -17,7 +17,7 @@ from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 NEXT = "Ethernet4"
 FRAMES = [(port, priority) for port in (RX, NEXT) for priority in range(7)]
-SENT_FRAMES = {place: FIRST + STEP * number for number, place in enumerate(FRAMES)}
+SENT_FRAMES = dict(zip(FRAMES, numbers(7, 7), strict=True))
 PLANS = [
     FlowPlan(f"{port}:{priority}", Role.CLEAN, priority, 64, frames=frames, leaves=port)
     for (port, priority), frames in SENT_FRAMES.items()
@@ -50,6 +50,10 @@ def test_counters_that_show_what_left_say_nothing() -> None:
      f"frames of priority 3 that come in on {TX} leave {RX} by queue UC0"),
     ({(RX, queue): 0 if queue else sum(HEALTHY[RX, other] for other in range(8)) + 9 for queue in range(8)},
      f"frames of priorities 1, 2, 3, 4, 5, 6 that come in on {TX} leave {RX} by queue UC0"),
+    ({(RX, 2): 0, (RX, 3): 0, (RX, 5): 4, (RX, 4): HEALTHY[RX, 4] + HEALTHY[RX, 2],
+      (RX, 1): HEALTHY[RX, 1] + HEALTHY[RX, 3] + HEALTHY[RX, 5] - 37},
+     f"frames of priorities 3, 5 that come in on {TX} leave {RX} by queue UC1, of priority 2 that come in on {TX} leave"
+     f" {RX} by queue UC4"),
     ({(RX, 1): HEALTHY[RX, 1] - 132, (RX, 3): HEALTHY[RX, 3] + 70, (RX, 5): HEALTHY[RX, 5] + 62},
      f"some frames of priority 1 that come in on {TX} leave {RX} by queue UC3, UC5"),
     ({(RX, 1): HEALTHY[RX, 3], (RX, 3): HEALTHY[RX, 1]},

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.accounting.bystanders import PAIRS_BESIDE, bystander_flows, flows_beside
+from tests.common.pfc.accounting.bystanders import WHOLE_PAIRS, bystander_flows, flows_beside
 from tests.common.pfc.model.traffic import FlowPlan, Role, pfc_frame
 from tests.common.unit_tests.pfc.unit_test_accounting import SUBJECT
 
@@ -19,17 +19,20 @@ def pairs_of(flows: Sequence[FlowPlan]) -> set[frozenset[str]]:
     return {frozenset((flow.enters, flow.leaves)) for flow in flows}
 
 
-def test_some_pairs_send_beside_a_case_and_all_beside_many() -> None:
+def test_all_pairs_send_lossless_data_beside_a_storm_and_some_send_everything() -> None:
     """The nearest one always; the same ones whenever a case is run again."""
     nearest = frozenset(("E0", "E1"))
     seen = set()
     for number in range(30):
         flows = [replace(DATA, name=f"data {number}"), STORM]
         beside = flows_beside(WIDE, flows)
-        assert len(pairs_of(beside)) == PAIRS_BESIDE and nearest in pairs_of(beside), beside
+        whole = pairs_of([flow for flow in beside if flow.priority not in WIDE.qos.lossless])
+        assert len(whole) == WHOLE_PAIRS and nearest in whole, beside
         assert beside == flows_beside(WIDE, flows), "it follows from the flows alone"
-        assert len(beside) == 2 * PAIRS_BESIDE * len(WIDE.qos.reachable), "each priority, both ways"
-        seen |= pairs_of(beside)
+        lossless = [flow for flow in beside if flow.priority in WIDE.qos.lossless]
+        assert pairs_of(lossless) == pairs_of(bystander_flows(WIDE)), "a pause may act at any port"
+        assert len(lossless) == len(PORTS) * len(WIDE.qos.lossless), "each priority, both ways"
+        seen |= whole
     assert seen == pairs_of(bystander_flows(WIDE)), "every pair has its turn"
 
 

@@ -226,6 +226,15 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
                    " all failing rows, and no other: source 02:00:00:00:00:00)", 13113)]},
      "priority 3 stop nothing where they have one thing in common, and no others: source 02:00:00:00:00:00"),
     ({"TIME-5": [("held-to-the-end", "at most 0 frames", 6)]}, "hold for less than their time"),
+    # watermarks in cells
+    ({"HEAD-3": [("headroom-full", "at least 165370 of the 165568 bytes used before frames are dropped", 796),
+                 ("xoff-threshold", "18226 frames taken, of 199 bytes each, up to the XOFF threshold", 18230)]},
+     "the watermarks of priority 3 do not show what headroom takes"),
+    # a scheduler that is not bound: lossless queues get so little that their senders are paused
+    ({"M2O-2": [("throughput", "at least 7030 frames received", 2764),
+                ("no-back-pressure", "0 PFC frames sent out of Ethernet72", 16)],
+      "M2O-3": [("share-by-weight", "1800 or more of 12000 frames received by weight", 168)]},
+     "the line is not shared by the queues' weights: priority 3"),
 ])
 def test_what_shows_in_later_storms_and_in_the_length_of_pauses(checks, words):
     cases = [(plan_id, verdict(*((name, WHERE, expected, seen) for name, expected, seen in bad)))
@@ -253,6 +262,17 @@ def test_a_counter_that_was_cleared_is_not_said_to_begin_anew():
                  "one that fell by 51000", f"{SWITCH} Ethernet0")
     said = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [seen], seen.message))])
     assert "anew" not in str(said[0]), said
+
+
+def test_counters_that_begin_anew_with_each_storm_of_the_watchdog():
+    """In one test case somebody may have cleared them."""
+    seen = Check("counters-kept", LOSSLESS, Status.ERROR, "PFC receive counters that only grow in the run",
+                 "one that fell by 894665", f"{SWITCH} Ethernet0")
+    error = PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [seen], seen.message)
+    [said] = diagnose([("WD-1", error), ("WD-2", error)])
+    assert "the pauses that Ethernet0 has counted are counted anew" in said.cause and said.is_certain, said
+    [said] = diagnose([("WD-1", error)])
+    assert not said.is_certain, said
 
 
 def test_a_run_that_is_pass_has_no_diagnosis():
