@@ -307,10 +307,14 @@ class SonicAgent:
         config = buffers.config
         translation = translate(config, self._profile, self._switch, switch_mac(self._switch))
         translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
-        is_off = is_aging_off(self._asic, log_ports(self._profile))
-        translation = dataclasses.replace(translation, config=dataclasses.replace(translation.config, aging_off=is_off))
-        intervals = read_intervals(config)
         old = self._applied
+        is_off = is_aging_off(self._asic, log_ports(self._profile))
+        is_kept = old is not None and "POLL_INTERVAL" not in config.get("PFC_WD", {}).get("GLOBAL", {})
+        translation = dataclasses.replace(translation, config=dataclasses.replace(
+            translation.config, aging_off=is_off,
+            # orchagent acts on a field that is there, and not on its removal
+            watchdog_poll_ms=old.config.watchdog_poll_ms if old and is_kept else translation.config.watchdog_poll_ms))
+        intervals = read_intervals(config)
         known = () if old is None else (*old.problems, *self._intervals.problems)
         for problem in (*translation.problems, *intervals.problems):
             if problem not in known:

@@ -390,6 +390,16 @@ def test_what_the_watchdogs_scripts_read(redis, network, config_db, agent):
     assert "BIG_RED_SWITCH_MODE" not in counters(redis, "QUEUE", "Ethernet0:3")
 
 
+def test_the_watchdog_s_interval_outlives_its_field(redis, config_db, agent):
+    """orchagent acts on a field that is there, and not on its removal (sonic-swss pfcwdsworch.cpp)."""
+    databases.write_config(config_db, {"PFC_WD": {"Ethernet0": WATCHDOG, "GLOBAL": {"POLL_INTERVAL": "200"}}})
+    agent.apply_configuration()
+    databases.write_config(config_db, {"PFC_WD": {"Ethernet0": WATCHDOG}})
+    agent.apply_configuration()
+    found = row(redis, "FLEX_COUNTER_DB", "FLEX_COUNTER_GROUP_TABLE:PFC_WD")
+    assert found["POLL_INTERVAL"] == "200", found
+
+
 def test_what_is_polled_is_in_flex_counter_db(redis, config_db, agent):
     databases.write_config(config_db, {
         "FLEX_COUNTER_TABLE": {"PORT": {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "500"}},

@@ -36,7 +36,8 @@ def numbers(own: int, others: int) -> list[int]:
     """Numbers of frames for flows to the port under test, and for others. No two can be taken for each other, nor for
     what several of the former are together, though a queue sends `OWN` frames more or less."""
     largest = 1 << own
-    return [*(UNIT << index for index in range(own)), *(UNIT * (largest + index) + UNIT // 2 for index in range(others))]
+    to_others = range(UNIT * largest + UNIT // 2, UNIT * (largest + others), UNIT)
+    return [*(UNIT << index for index in range(own)), *to_others]
 
 
 @dataclass(frozen=True)

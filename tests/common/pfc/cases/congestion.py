@@ -15,7 +15,7 @@ from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import line_rate_fps
 from ..model.checking import (
-    Place, at_least, at_port_for, at_priority, error_unless, fail_unless, least_load, none_of, priority_of,
+    Place, at_least, at_priority, error_unless, fail_unless, least_load, none_of, priority_of,
 )
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -30,7 +30,9 @@ from .ingress import (
     FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken, ingress_undisturbed,
 )
 from .scheduler_shares import Scheduler, divide, read_schedulers
-from .switch_counters import DataCounters, data_commands, data_counters, drops_delay_s, own_frames
+from .switch_counters import (
+    DataCounters, at_port_for, data_commands, data_counters, drops_delay_s, own_frames,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +66,7 @@ class Timing:
 
 # Flows take up to a second to start, and a generator refreshes its statistics about once a second.
 WALL = Timing(3.0, 10.0)
-VOQ = "voq"  # in the name of an ASIC that drops at the ingress, in a virtual output queue
+VOQ = ("voq", "broadcom-dnx")  # in the name of an ASIC that drops at the ingress, in a virtual output queue
 VOQ_UNREAD = "virtual output queues are not read, whose drops `show queue counters --voq` has"
 
 
@@ -450,7 +452,7 @@ def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
     was dropped as it entered). On hardware frames of the switch's own may be among them."""
     missing = sum(flow.frames_tx for flow in run.flows("sent")) - run.received
     allowed = own_frames(run.offered.timing != WALL)
-    unread = VOQ_UNREAD if VOQ in run.subject.asic else ""
+    unread = VOQ_UNREAD if any(name in run.subject.asic for name in VOQ) else ""
     for name, what, seen, priority, where_else in (
         ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.drops_by_port, None, ""),
         ("queue-drops-counted", "queues and priority groups", drops.drops_by_queue, _uncounted(run, drops), unread),

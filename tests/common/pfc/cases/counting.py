@@ -12,7 +12,7 @@ from ..lab.counter_polling import PollDelays
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
 from ..model.checking import (
-    Place, at_port, at_port_for, at_priority, error_unless, fail_unless, no_pause_counted, none_of, priority_of,
+    Place, at_port, at_priority, error_unless, fail_unless, no_pause_counted, none_of, priority_of,
 )
 from ..model.counters import DutCounters, fallen
 from ..model.errors import QualificationError
@@ -28,8 +28,9 @@ from .frames import all_times
 from .pause_counts import counted_for
 from .pauses import pause_lossless
 from .switch_counters import (
-    GROUPS, IN_OCTETS, OUT_OCTETS, PORTS, DataCounters, PortCounts, data_counters, data_commands, drops_delay_s,
-    may_gain, of_group, own_frames, port_counts, port_hash, port_hash_command, priority_groups, watch_idle,
+    GROUPS, IN_OCTETS, OUT_OCTETS, PORTS, DataCounters, PortCounts, at_port_for, data_counters, data_commands,
+    drops_delay_s, may_gain, of_group, own_frames, port_counts, port_hash, port_hash_command, priority_groups,
+    watch_idle,
 )
 from .storm_length import storm_held
 from .targets import all_lossless

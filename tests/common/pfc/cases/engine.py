@@ -101,9 +101,7 @@ Table = Mapping[PlanCase, Procedure[Any]]
 """The cases of a family."""
 
 
-def found(
-    run: RunT, validity: Callable[[RunT], Iterable[Check]], judge: Callable[[RunT], Iterable[Check]]
-) -> Finding:
+def found(run: RunT, validity: Callable[[RunT], Iterable[Check]], judge: Callable[[RunT], Iterable[Check]]) -> Finding:
     """What a run comes to: it is judged if it was a measurement."""
     invalid = unmet(validity(run))
     return Finding([] if invalid else list(judge(run)), invalid, run.evidence(), run.settled)

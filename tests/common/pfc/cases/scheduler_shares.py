@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..model.errors import QualificationError
+from ..model.numbered_rows import rows_of
 from ..model.qos import ConfigDb, PortQos
 
 WEIGHTED = "DWRR"
@@ -39,7 +40,8 @@ def read_schedulers(config_db: ConfigDb, qos: PortQos) -> dict[int, Scheduler]:
 
 
 def _scheduler(config_db: ConfigDb, qos: PortQos, queue: int) -> Scheduler:
-    row = next((row for key, row in config_db.get("QUEUE", {}).items() if _is_for(key, qos.port, queue)), {})
+    keys = (key for key, queues in rows_of(config_db, "QUEUE", qos.port).items() if queue in queues)
+    row = next((config_db["QUEUE"][key] for key in keys), {})
     name = str(row.get("scheduler", "")).strip("[]").split("|")[-1]
     profile = config_db.get("SCHEDULER", {}).get(name)
     kind, weight = ("", "") if profile is None else (str(profile.get("type")), str(profile.get("weight", 1)))
@@ -52,13 +54,6 @@ def _scheduler(config_db: ConfigDb, qos: PortQos, queue: int) -> Scheduler:
         f"{qos.where(queue)}: QUEUE|{qos.port}|{queue} has {found}, from which its share of a congested line does not"
         f" follow: expected a scheduler of type STRICT, or {WEIGHTED} with a weight"
     )
-
-
-def _is_for(key: str, port: str, queue: int) -> bool:
-    """Whether a key of QUEUE, `Ethernet0|3` or `Ethernet0,Ethernet4|3-4`, is for a queue."""
-    ports, _, queues = key.partition("|")
-    first, _, last = queues.partition("-")
-    return port in ports.split(",") and first.isdigit() and int(first) <= queue <= int(last or first)
 
 
 def divide(wanted: Mapping[int, Fraction], schedulers: Mapping[int, Scheduler]) -> dict[int, Fraction]:

@@ -12,8 +12,11 @@ from typing import TypeVar
 from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, queue_packets, table_rows
 from ..lab.counter_polling import COUNTER_TABLE, LATE_S, period_s
 from ..lab.lab import Lab
+from ..model.checking import Place, at_priority, metric_of
 from ..model.errors import QualificationError
+from ..model.measurement import PortUnderTest
 from ..model.qos import ConfigDb, map_of
+from ..record.verdict import LOSSLESS
 
 PORTS = "show interfaces counters"
 GROUPS = "show priority-group drop counters"
@@ -324,3 +327,11 @@ def _numbers(text: str, command: str, of: tuple[str, str], columns: Sequence[str
 def gained_by(late: Mapping[Key, int], early: Mapping[Key, int]) -> dict[Key, int]:
     """What an earlier reading lacks it had none of."""
     return {key: count - early.get(key, 0) for key, count in late.items()}
+
+
+def at_port_for(subject: PortUnderTest, priorities: Sequence[int], port: str | None = None) -> Place:
+    """A port (None: that under test) whose own figure is wrong because of these priorities: one alone is named; lossy
+    ones are not the lossless metric's. None are known: the whole port."""
+    if len(priorities) == 1:
+        return at_priority(subject, priorities[0], port)
+    return Place(subject.where(port=port), metric_of(subject, priorities) if priorities else LOSSLESS)

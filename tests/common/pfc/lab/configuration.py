@@ -18,6 +18,7 @@ from typing import Any
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
+from ..model.numbered_rows import rows_of
 from ..model.qos import PRIORITIES, ConfigDb, check_same_classes, read_port_qos
 from ..record.case import Target
 from .clock import Clock
@@ -266,28 +267,24 @@ def _of_port(
         rows[number] = found[number] if stays else models[is_lossless]
     split = {key for key, covered in keys.items() if any(rows[number] != config_db[table][key] for number in covered)}
     kept = {number for key, covered in keys.items() if key not in split for number in covered}
-    changed = {f"{port}|{number}": row for number, row in rows.items() if number not in kept and row is not None}
+    place = next((key.rpartition("|")[0] for key in keys), port)
+    changed = {f"{place}|{number}": row for number, row in rows.items() if number not in kept and row is not None}
     return {**dict.fromkeys(split), **changed}
 
 
 def _keys(config_db: ConfigDb, device: str, table: str, port: str) -> dict[str, range]:
-    """The keys of a port's rows in such a table, with the numbers that each covers: `Ethernet0|3`, `Ethernet0|3-4`.
+    """The keys of a port's rows in such a table, with the numbers that each covers.
 
     Raises:
         QualificationError: a row is for several ports, or its key has another form.
     """
-    found = {}
-    for key in config_db.get(table, {}):
-        ports, _, numbers = key.partition("|")
-        if port not in ports.split(","):
-            continue
-        first, _, last = numbers.partition("-")
-        if ports != port or not first.isdigit() or not (last or first).isdigit():
+    found = rows_of(config_db, table, port)
+    for key, covered in found.items():
+        if "," in key or not covered:
             raise QualificationError(
                 f"{device}: {table}|{key} in CONFIG_DB cannot be changed for {port} alone; such a row has a key like"
                 f" {port}|3 or {port}|3-4"
             )
-        found[key] = range(int(first), int(last or first) + 1)
     return found
 
 

@@ -19,8 +19,12 @@ from .reservation import Reservation
 MARK = "@@pfc-qualification@@"
 WATCHDOG_STATISTICS = "pfcwd show stats"
 READ_CONFIG = "sonic-cfggen -d --print-data"
-DLR = "dlr"  # in the name of an ASIC that ends storms by itself
-READ_DLR = "sonic-db-cli STATE_DB HGET 'SWITCH_CAPABILITY|switch' PFC_DLR_INIT_CAPABLE"
+READ_TRAITS = (
+    "exec 2>/dev/null;"
+    " cat /usr/share/sonic/device/$(sonic-db-cli CONFIG_DB HGET 'DEVICE_METADATA|localhost' platform)/platform_asic;"
+    " echo dlr:$(sonic-db-cli STATE_DB HGET 'SWITCH_CAPABILITY|switch' PFC_DLR_INIT_CAPABLE)"
+    " recovery:$(sonic-db-cli STATE_DB HGET 'PFC_WD_STATE_TABLE|PFC_WD' RECOVERY_MECHANISM)"
+)
 
 
 class Host(Protocol):
@@ -121,21 +125,23 @@ class Dut:
     def state(self) -> SwitchState:
         """Reads configuration, ports and version; raises QualificationError where a command failed or printed something
         unexpected, or the switch has several ASICs."""
-        asked = {"config": READ_CONFIG, "dlr": READ_DLR, "ports": "show interfaces status", "version": "show version"}
+        asked = {"config": READ_CONFIG, "traits": READ_TRAITS,
+                 "ports": "show interfaces status", "version": "show version"}
         outputs = run_batch(self.host, asked)
         config_db = parse_config_db(self.host, checked(self.host, "config", outputs))
         version = cli_text.version_fields(checked(self.host, "version", outputs))
         if (asics := version.get("ASIC Count", "1")) not in ("0", "1", cli_text.NOT_COUNTED):
             raise QualificationError(f"{self.name}: it has {asics} ASICs, each with databases of its own; expected one")
         own = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
+        traits = [word for word in checked(self.host, "traits", outputs).split() if not word.endswith(":")]
         return SwitchState(
             device=self.name,
             config_db=config_db,
             interfaces=cli_text.interface_states(checked(self.host, "ports", outputs)),
             os_version=version.get("SONiC Software Version", "unknown"),
             hwsku=str(own.get("hwsku", version.get("HwSKU", "unknown"))),
-            asic=" ".join(filter(None, (version.get("ASIC", "unknown"), *map(own.get, ("switch_type", "platform")),
-                                        DLR if "true" in checked(self.host, "dlr", outputs) else None))),
+            asic=" ".join(filter(None, (
+                version.get("ASIC", "unknown"), *map(own.get, ("switch_type", "platform")), *traits))),
             serial=version.get("Serial Number", ""),
         )
 

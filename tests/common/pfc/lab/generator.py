@@ -36,9 +36,7 @@ class Traffic:
 
     def names(self, *roles: Role, phase: str = "") -> list[str]:
         """Names of the flows of a phase that have one of `roles`; no role: of all of the phase."""
-        return [
-            name for name, flow in self.flows.items() if flow.phase == phase and (not roles or flow.role in roles)
-        ]
+        return [name for name, flow in self.flows.items() if flow.phase == phase and (not roles or flow.role in roles)]
 
 
 @dataclass(frozen=True)

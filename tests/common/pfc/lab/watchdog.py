@@ -2,7 +2,8 @@
 
 Outside a test case the watchdog of the whole switch is stopped (`restore`). A case starts it on the ports that it
 needs; however it ends, these ports have no row in PFC_WD afterwards and the polling interval is the one that was found
-before the first run, as the reservation has it.
+before the first run, as the reservation has it. Where none was found the switch's own default stays in CONFIG_DB until
+the run ends: orchagent does not act on the removal of the field.
 """
 
 from __future__ import annotations
@@ -16,11 +17,22 @@ from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from .cli_text import first_line
 from .dut import WATCHDOG_STATISTICS, Dut
+from .reservation import Reservation
 from .watchdog_deviations import judges_whole_intervals
 
 DROP, FORWARD = "drop", "forward"
 STORMED, OPERATIONAL = "stormed", "operational"
 MS_PER_S = 1000
+DEFAULT_POLL_MS = 100
+"""Polling interval where CONFIG_DB says nothing (sonic-swss orchdaemon.cpp, PFC_WD_POLL_MSECS)."""
+POLL_INTERVAL = "'PFC_WD|GLOBAL' POLL_INTERVAL"
+FORGET_POLL_INTERVAL = (
+    f"case \"$(sonic-db-cli CONFIG_DB HGET {POLL_INTERVAL})\" in ''|{DEFAULT_POLL_MS}) ;; *)"
+    f" sonic-db-cli CONFIG_DB HSET {POLL_INTERVAL} {DEFAULT_POLL_MS} && sleep 1 ;; esac"
+    f" && sonic-db-cli CONFIG_DB HDEL {POLL_INTERVAL}"
+)
+"""A shell command: the watchdog polls as where CONFIG_DB says nothing, also after a run that was killed. orchagent does
+not act on the removal of the field, and sees of two changes in a row the last one only."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +105,7 @@ class Watchdog:
         Raises:
             QualificationError: the switch refuses, or says nothing and does nothing.
         """
-        self._found_ms()
+        self._keep_interval()
         self.timers = timers
         before = {
             "stop": self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}"),
@@ -144,9 +156,8 @@ class Watchdog:
 
     def stop(self) -> DutCounters:
         """Stops it; the switch's counters, with the statistics that it had just before."""
-        found_ms = self._found_ms()
-        row = "sonic-db-cli CONFIG_DB {} 'PFC_WD|GLOBAL' POLL_INTERVAL"
-        back = row.format("HDEL") if found_ms is None else f"{row.format('HSET')} {found_ms}"
+        found_ms = self._reservation.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL", DEFAULT_POLL_MS)
+        back = f"sonic-db-cli CONFIG_DB HSET {POLL_INTERVAL} {found_ms}"
         stop = self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}")
         # those of all other queues too, so that the next run may begin with them
         statistics = f"{WATCHDOG_STATISTICS} && echo && {self._statistics}"
@@ -165,17 +176,20 @@ class Watchdog:
         """A shell command: prints the statistics of the watched queues, also where there are none yet."""
         return f"{WATCHDOG_STATISTICS} -e {' '.join(self.queues)}"
 
-    def _found_ms(self) -> int | None:
-        """The polling interval found; None: the switch's own default.
-
-        Raises:
-            QualificationError: nobody wrote down what was found.
-        """
-        reservation = self._dut.reservation
-        if reservation is None:
+    @property
+    def _reservation(self) -> Reservation:
+        """Who wrote down what was found; raises QualificationError where nobody did."""
+        if self._dut.reservation is None:
             raise QualificationError(f"{self._dut.name}: the watchdog is started on a reserved switch only")
-        found = reservation.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL")
-        return None if found is None else int(found)
+        return self._dut.reservation
+
+    def _keep_interval(self) -> None:
+        """Sees to it that the polling interval comes back, where the rows that were found say nothing of it."""
+        if "POLL_INTERVAL" in self._reservation.watchdog.get("GLOBAL", {}):
+            return
+        if "watchdog-polls" not in self._reservation.scripts:
+            self._reservation.scripts["watchdog-polls"] = FORGET_POLL_INTERVAL
+            self._dut.ask({"lease": self._dut.guarded(self._reservation.write())})
 
 
 @contextmanager

@@ -5,9 +5,19 @@ from __future__ import annotations
 from datetime import date
 
 from ..model.deviations import Deviation, deviation
-from .dut import DLR
 
+DLR = "dlr:true"
+HARDWARE_RECOVERY = "recovery:hardware"
 DEVIATIONS = (
+    Deviation(
+        "watchdog-in-software",
+        (HARDWARE_RECOVERY,),
+        "no",
+        "the ASIC detects and ends storms by itself: times have other limits, and `show pfcwd stats` counts no frames"
+        " (sonic-mgmt pfcwd_helper.py, is_pfcwd_hw_recovery_enabled)",
+        date(2026, 11, 27),
+    ),
+    Deviation("watchdog-in-software", (), "yes", "orchagent polls, and acts on a storm", date(2026, 11, 27)),
     Deviation(
         "watchdog-forwards",
         ("cisco-8000",),
@@ -32,11 +42,11 @@ DEVIATIONS = (
     ),
     Deviation(
         "watchdog-drops-what-comes-in",
-        ("mellanox", "cisco-8000", "marvell-teralynx"),
+        ("mellanox", "cisco-8000", "marvell", "innovium", "clounix", "nephos"),
         "no",
-        "its action `drop` is on the queue only: what comes in at the stormed port is forwarded (sonic-mgmt's tests"
-        " expect that)",
-        date(2026, 11, 21),
+        "its action `drop` is on the queue only: what comes in at the stormed port is forwarded (sonic-swss"
+        " orchdaemon.cpp, PfcWdZeroBufferHandler; sonic-mgmt's tests expect that)",
+        date(2026, 11, 27),
     ),
     Deviation(
         "watchdog-drops-what-comes-in",
@@ -55,7 +65,14 @@ DEVIATIONS = (
     ),
     Deviation(
         "watchdog-detects-at-empty-queue",
-        ("mellanox", "marvell-prestera"),
+        ("marvell-teralynx",),
+        "yes",
+        "an empty queue is stormed while it is paused (sonic-swss pfc_detect_marvell-teralynx.lua)",
+        date(2026, 11, 27),
+    ),
+    Deviation(
+        "watchdog-detects-at-empty-queue",
+        ("mellanox", "marvell"),
         "no",
         "a queue is stormed while it holds frames and sends none (sonic-swss pfc_detect_*.lua)",
         date(2026, 11, 27),
@@ -93,6 +110,11 @@ DEVIATIONS = (
 
 def _holds(name: str, asic: str) -> bool:
     return deviation(name, asic, DEVIATIONS).value == "yes"
+
+
+def is_in_software(asic: str) -> bool:
+    """Whether orchagent detects storms and acts on them."""
+    return _holds("watchdog-in-software", asic)
 
 
 def drops_what_comes_in(asic: str) -> bool:

@@ -52,14 +52,6 @@ def at_port(subject: PortUnderTest, port: str | None = None) -> Place:
     return Place(subject.where(port=port), LOSSLESS)
 
 
-def at_port_for(subject: PortUnderTest, priorities: Sequence[int], port: str | None = None) -> Place:
-    """A port (None: that under test) whose own figure is wrong because of these priorities: one alone is named; lossy
-    ones are not the lossless metric's. None are known: the whole port."""
-    if len(priorities) == 1:
-        return at_priority(subject, priorities[0], port)
-    return Place(subject.where(port=port), metric_of(subject, priorities) if priorities else LOSSLESS)
-
-
 def at_tested(run: Measurement) -> Place:
     """What the storm is about: one priority, several together, or the port under test."""
     if not run.scenario.paused:

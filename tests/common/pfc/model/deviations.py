@@ -17,7 +17,8 @@ class Deviation:
 
     Attributes:
         name: what it changes.
-        asics: parts of the ASIC's name (`asic_type switch_type platform`) to which it applies; empty: to all others.
+        asics: parts of the ASIC's name (`asic_type switch_type platform platform_asic`) to which it applies; empty: to
+            all others.
         value: what holds there.
         reason: why.
         since: when it was written down.
@@ -33,7 +34,7 @@ class Deviation:
 DEVIATIONS = (
     Deviation(
         "shared-buffer-pool",
-        ("cisco-8000", "voq"),
+        ("cisco-8000", "voq", "broadcom-dnx"),
         "ingress_lossless_pool",
         "virtual output queues hold lossless frames at the ingress; there is no egress lossless pool",
         date(2026, 11, 20),

@@ -212,6 +212,4 @@ class Measurement(CaseRun):
 
 def flow_numbers(phases: Mapping[str, Stats]) -> dict[str, Any]:
     """Phase -> flow name -> `FlowStats.numbers`. Phases without flows are left out."""
-    return {
-        phase: {name: flow.numbers() for name, flow in stats.items()} for phase, stats in phases.items() if stats
-    }
+    return {phase: {name: flow.numbers() for name, flow in stats.items()} for phase, stats in phases.items() if stats}

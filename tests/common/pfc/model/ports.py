@@ -222,9 +222,10 @@ class _Segment:
 
 
 def _members(config_db: ConfigDb) -> dict[str, _Segment]:
-    """The port of every VLAN member -> its place in the first VLAN that has it."""
+    """The port of every untagged VLAN member -> its place in the first VLAN that has it: hosts send no tags."""
     places: dict[str, _Segment] = {}
-    members = [key.partition("|") for key in sorted(config_db.get("VLAN_MEMBER", {}), key=natural)]
+    rows = config_db.get("VLAN_MEMBER", {})
+    members = [key.partition("|") for key in sorted(rows, key=natural) if rows[key].get("tagging_mode") != "tagged"]
     for vlan in sorted(config_db.get("VLAN", {}), key=natural):
         for index, port in enumerate(port for name, _, port in members if name == vlan):
             places.setdefault(port, _Segment("VLAN_INTERFACE", vlan, index))

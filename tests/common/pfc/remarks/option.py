@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..lab.option import Option
 from ..lab.port_plan import PortPlan, PortRequest
+from ..model.numbered_rows import rows_of
 from ..model.ports import ConnectedPort
 from ..model.qos import PRIORITIES, ConfigDb, PortQos, map_of
 
@@ -46,14 +47,11 @@ def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:
 
 
 def _lossless_queues(config_db: ConfigDb, port: str) -> set[int]:
-    """Queues of a port that have a lossless WRED profile; keys are `Ethernet0|3`, or `Ethernet0,Ethernet4|3-4`."""
-    found: set[int] = set()
-    for key, row in config_db.get("QUEUE", {}).items():
-        ports, _, queues = key.partition("|")
-        first, _, last = queues.partition("-")
-        if port in ports.split(",") and first.isdigit() and "LOSSLESS" in str(row.get("wred_profile", "")).upper():
-            found |= set(range(int(first), int(last or first) + 1))
-    return found
+    """Queues of a port that have a lossless WRED profile."""
+    return {
+        queue for key, queues in rows_of(config_db, "QUEUE", port).items() for queue in queues
+        if "LOSSLESS" in str(config_db["QUEUE"][key].get("wred_profile", "")).upper()
+    }
 
 
 OPTION = RemarksOption()

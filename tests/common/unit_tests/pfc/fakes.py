@@ -16,7 +16,7 @@ from typing import Any
 import snappi
 from tabulate import tabulate
 
-from tests.common.pfc.lab.dut import MARK, READ_DLR, Dut
+from tests.common.pfc.lab.dut import MARK, READ_TRAITS, Dut
 from tests.common.pfc.lab.planning import plan_measured
 from tests.common.pfc.lab.port_plan import PortPlan, PortRequest
 from tests.common.pfc.model.ports import ConnectedPort
@@ -92,7 +92,7 @@ class FakeWorld:
         slow_to_send: priorities of which the generator sends half.
         slow_to_resume: priorities of which the switch takes half when no storm holds them.
         resolved: whether hosts resolve their gateway.
-        is_dlr: whether its ASIC ends storms by itself.
+        traits: what else its ASIC says of itself.
         queue_of: priority -> queue in effect, where it is not the priority's own.
         port_poll_s, queue_poll_s: how often the switch polls counters; its commands show them as of the last poll.
     """
@@ -121,7 +121,7 @@ class FakeWorld:
     slow_to_send: tuple[int, ...] = ()
     slow_to_resume: tuple[int, ...] = ()
     resolved: bool = True
-    is_dlr: bool = False
+    traits: str = ""
     queue_of: Mapping[int, int] = field(default_factory=dict)
     refuses: str | None = None
     rx: str = "Ethernet0"
@@ -367,8 +367,8 @@ class FakeHost:
             return _table(stormed, ["QUEUE", "STATUS", "STORM DETECTED/RESTORED", *counted])
         if command.startswith("sonic-db-cli CONFIG_DB KEYS"):
             return "\n".join(f"PFC_WD|{port}" for port in ("GLOBAL", *world.watchdog_rows))
-        if command == READ_DLR:
-            return "true" if world.is_dlr else "false"
+        if command == READ_TRAITS:
+            return world.traits
         if command.startswith("sonic-db-cli COUNTERS_DB HGETALL"):
             return "{}"
         if command == "show interfaces status":

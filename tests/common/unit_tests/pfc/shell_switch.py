@@ -35,7 +35,12 @@ assert sys.argv[1] == "CONFIG_DB", sys.argv
 rows = json.load(open("config_db.json"))
 for name in sys.argv[3:] if sys.argv[2] == "DEL" else sys.argv[3:4]:
     table, key = name.split("|", 1)
-    if sys.argv[2] == "DEL":
+    if sys.argv[2] == "HGET":
+        print(rows.get(table, {}).get(key, {}).get(sys.argv[4], ""))
+    elif sys.argv[2] == "HSET":
+        rows.setdefault(table, {}).setdefault(key, {})[sys.argv[4]] = sys.argv[5]
+        print(sys.argv[5], file=open("written", "a"))
+    elif sys.argv[2] == "DEL":
         rows.get(table, {}).pop(key, None)
     else:
         row = rows.get(table, {}).pop(key, {})

@@ -89,6 +89,17 @@ def test_neighbouring_queues_of_one_role_stay_one_row():
     assert rows["Ethernet0|3-4"] is None and rows["Ethernet0|4"] == {"profile": "egress_lossy_profile"}, rows
 
 
+def test_rows_of_virtual_output_queues_are_changed_under_their_own_keys():
+    """A switch that has them names host and ASIC before the port."""
+    made = tables()
+    for table in ("BUFFER_QUEUE", "QUEUE"):
+        made[table] = {f"dut|Asic0|{key}": row for key, row in made[table].items()}
+    made["DEVICE_METADATA"] = {"localhost": {"hostname": "dut"}}
+    rows = lossless_set(made, "dut", ("Ethernet0", "Ethernet4"), (2,))["BUFFER_QUEUE"]
+    assert rows["dut|Asic0|Ethernet0|2"] == {"profile": "egress_lossless_profile"}, rows
+    assert rows["dut|Asic0|Ethernet0|0-2"] is None and all(key.startswith("dut|Asic0|") for key in rows), rows
+
+
 def test_lossless_groups_that_the_configuration_has_are_moved():
     """With the profile that the switch has for this speed and cable."""
     group = {"profile": "pg_lossless_100000_5m_profile"}

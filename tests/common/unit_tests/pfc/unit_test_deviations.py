@@ -24,8 +24,10 @@ def test_the_families_deviations_are_among_them():
 @pytest.mark.parametrize("asic, tolerances, expected", [
     ("vs", EXACT, {}),
     ("broadcom", EXACT, {"watchdog-judges": "intervals"}),
-    ("broadcom dlr", EXACT, {"watchdog-judges": "intervals", "watchdog-drops-what-comes-in": "no",
-                             "watchdog-action-changes": "no"}),
+    ("marvell-teralynx", EXACT, {"watchdog-drops-what-comes-in": "no", "watchdog-detects-at-empty-queue": "yes"}),
+    ("marvell", EXACT, {"watchdog-drops-what-comes-in": "no", "watchdog-detects-at-empty-queue": "no"}),
+    ("broadcom dlr:true", EXACT, {"watchdog-judges": "intervals", "watchdog-drops-what-comes-in": "no",
+                                  "watchdog-action-changes": "no"}),
     ("cisco-8000 voq", EXACT, {"shared-buffer-pool": "ingress_lossless_pool", "lossy-pauses-counted": "1",
                                "sent-pause-unused-times": "any", "watchdog-drops-what-comes-in": "no",
                                "watchdog-forwards": "no", "watchdog-action-changes": "no",
@@ -42,18 +44,20 @@ def test_records_say_what_is_allowed_for(asic, tolerances, expected):
     assert all(one["reason"] for one in found) and json.loads(json.dumps(found)) == found, found
 
 
-@pytest.mark.parametrize("is_dlr, asic", [
-    (False, "broadcom"),
-    (True, "broadcom dlr"),
+@pytest.mark.parametrize("traits, asic", [
+    ("dlr: recovery:", "broadcom"),
+    ("dlr:true recovery:\n", "broadcom dlr:true"),
+    ("broadcom-dnx\ndlr:false recovery:hardware\n", "broadcom broadcom-dnx dlr:false recovery:hardware"),
 ])
-def test_a_switch_that_ends_storms_by_itself_says_so(is_dlr, asic):
-    """In STATE_DB, where orchagent writes what the ASIC can do."""
-    assert Dut(FakeHost(FakeWorld(is_dlr=is_dlr))).state().asic == asic, "part of what is known of the ASIC"
+def test_what_else_an_asic_says_of_itself_is_in_its_name(traits, asic):
+    """In STATE_DB, where orchagent writes what it can do, and in the files of its platform."""
+    assert Dut(FakeHost(FakeWorld(traits=traits))).state().asic == asic, "part of what is known of the ASIC"
 
 
 @pytest.mark.parametrize("asic, left_out", [
     ("broadcom", set()),
-    ("broadcom dlr", {"WD-11"}),
+    ("broadcom dlr:true", {"WD-11"}),
+    ("broadcom recovery:hardware", {f"WD-{number}" for number in range(1, 12)} - {"WD-8", "WD-9"}),
     ("cisco-8000", {"WD-3", "WD-7", "WD-11"}),
 ])
 def test_actions_that_a_platform_refuses_are_not_tried(asic, left_out):

@@ -14,6 +14,7 @@ import pytest
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.reservation import ReservationLost
 from tests.common.pfc.lab.restore import read_state
+from tests.common.pfc.lab.watchdog import FORGET_POLL_INTERVAL
 from tests.common.pfc.lease.lease import LASTS_S, LEASE_FILE, Lease, LeaseOwner
 from tests.common.pfc.lease.taking import LeaseTaker
 from tests.common.pfc.model.errors import QualificationError
@@ -29,17 +30,20 @@ def switch(tmp_path):
     return ShellHost.installed(tmp_path)
 
 
-def killed_run(switch, run_id="run-1"):
-    """A run of its own process that is killed while it has the switch."""
+def killed_run(switch, run_id="run-1", script="true"):
+    """A run of its own process that is killed while it has the switch; `script` brings back what it changed."""
     program = (
         "import os, signal, sys, pathlib\n"
         "from tests.common.pfc.lab.restore import SwitchRestorer\n"
         "from tests.common.unit_tests.pfc.shell_switch import ShellHost\n"
-        "with SwitchRestorer(ShellHost(pathlib.Path(sys.argv[1])), sys.argv[2]).watchdog_stopped():\n"
+        "host = ShellHost(pathlib.Path(sys.argv[1]))\n"
+        "with SwitchRestorer(host, sys.argv[2]).watchdog_stopped() as lease:\n"
+        "    lease.scripts['watchdog-polls'] = sys.argv[3]\n"
+        "    host.shell(lease.write())\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     root = Path(__file__).resolve().parents[4]
-    ended = subprocess.run([sys.executable, "-c", program, switch.home, run_id], cwd=root, check=False)
+    ended = subprocess.run([sys.executable, "-c", program, switch.home, run_id, script], cwd=root, check=False)
     assert ended.returncode == -signal.SIGKILL, ended
     assert (switch.home / LEASE_FILE).exists() and "Ethernet0" not in switch.config_db()["PFC_WD"], "it was too early"
 
@@ -72,7 +76,7 @@ def test_a_polling_interval_that_was_not_there_goes(switch):
     """A run that was killed while it used the watchdog left one."""
     found = {"Ethernet0": FOUND["Ethernet0"]}
     switch.configure(found)
-    killed_run(switch, "run-1")
+    killed_run(switch, "run-1", FORGET_POLL_INTERVAL)
     switch.configure({"GLOBAL": {"POLL_INTERVAL": "100"}})
     with stopped(switch, "run-2"):
         pass

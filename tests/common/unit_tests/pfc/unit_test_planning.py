@@ -109,6 +109,10 @@ def test_refused_configurations():
         "DSCP_TO_TC_MAP|AZURE holds something that is no number": (
             lambda db: db["DSCP_TO_TC_MAP"]["AZURE"].update({"3": "three"})
         ),
+        "PORT|Ethernet0 pfc_asym is on in CONFIG_DB": lambda db: db["PORT"]["Ethernet0"].update(pfc_asym="on"),
+        "CONFIG_DB gives Ethernet0 no IPv4 address": (
+            lambda db: db["VLAN_MEMBER"]["Vlan1000|Ethernet0"].update(tagging_mode="tagged")
+        ),
         "no mac in DEVICE_METADATA|localhost": lambda db: db["DEVICE_METADATA"]["localhost"].pop("mac"),
         "Ethernet64: 192.168.0.0/30 has no address left": (
             lambda db: db.update(VLAN_INTERFACE={"Vlan1000|192.168.0.1/30": {}})

@@ -55,6 +55,15 @@ def test_schedulers_are_those_of_the_port_s_queues():
     assert found == {0: Scheduler(False, 14), 3: Scheduler(False, 15), 4: Scheduler(True)}, "ranges, lists"
 
 
+def test_schedulers_of_virtual_output_queues_are_those_of_the_switch_s_own_ports():
+    """Other hosts of a chassis have ports of the same names."""
+    own = {"first|Asic0|Ethernet0|0-3": {"scheduler": "lossy"}, "first|Asic0|Ethernet0|4": {"scheduler": "lossless"}}
+    others = {"second|Asic0|Ethernet0|0-4": {"scheduler": "first"}}
+    named = {"DEVICE_METADATA": {"localhost": {"hostname": "first"}}}
+    found = read_schedulers({**TABLES, **named, "QUEUE": {**others, **own}}, QOS)
+    assert found == {0: Scheduler(False, 14), 3: Scheduler(False, 14), 4: Scheduler(False, 15)}, found
+
+
 @pytest.mark.parametrize(("change", "said"), [
     ({"QUEUE": {}}, "Ethernet0 priority 0: QUEUE|Ethernet0|0 has scheduler 'none'"),
     ({"SCHEDULER": {}}, "QUEUE|Ethernet0|0 has scheduler 'lossy', from which its share"),

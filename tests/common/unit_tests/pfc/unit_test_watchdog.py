@@ -15,7 +15,8 @@ from tests.common.pfc.lab.cli_text import watchdog_rows
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.reservation import Reservation
-from tests.common.pfc.lab.watchdog import DROP, FORWARD, Timers, Watchdog, watching
+from tests.common.pfc.lab.restore import SwitchRestorer
+from tests.common.pfc.lab.watchdog import DROP, FORGET_POLL_INTERVAL, FORWARD, Timers, Watchdog, watching
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.measurement import PortUnderTest
@@ -23,12 +24,17 @@ from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.model.qos import PortQos, SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.shell_switch import Clock, ShellHost
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 PORTS = ("Ethernet0", "Ethernet64")
 QOS = PortQos("vtb-t0-01", "Ethernet0", (3, 4), {0: (8,), 3: (3,), 4: (4,)}, "AZURE")
 RX, TX = (ConnectedPort("vtb-t0-01", port, f"generator {port}", port, 100_000) for port in PORTS)
 SUBJECT = PortUnderTest(PortPair(RX, TX), QOS, SharedBuffer("egress_lossless_pool", 15_000_000), "broadcom")
+
+
+KEPT = "{ true; } && true"
+"""The core's own reservation is written nowhere."""
 
 
 class FakeDut:
@@ -57,7 +63,7 @@ class FakeDut:
 
 def changes(dut):
     """What the switch was told to change: each such command begins with a look whether the switch is reserved."""
-    return [command.split("} && ")[1] for command in dut.asked if command.startswith("{ ")]
+    return [command.split("} && ")[1] for command in dut.asked if command.startswith("{ ") and command != KEPT]
 
 
 @pytest.mark.parametrize(
@@ -74,13 +80,13 @@ def test_bounds(asic, detection):
 @pytest.mark.parametrize(
     ("found", "back"),
     [
-        ({"GLOBAL": {"POLL_INTERVAL": "250"}}, "HSET 'PFC_WD|GLOBAL' POLL_INTERVAL 250"),
-        ({"GLOBAL": {"BIG_RED_SWITCH": "disable"}}, "HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"),
-        ({}, "HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"),
+        ({"GLOBAL": {"POLL_INTERVAL": "250"}}, 250),
+        ({"GLOBAL": {"BIG_RED_SWITCH": "disable"}}, 100),
+        ({}, 100),
     ],
 )
 def test_it_is_started_and_stopped_whatever_happens(found, back):
-    """On its ports only; the polling interval is the one found afterwards."""
+    """On its ports only; the polling interval is the one found afterwards, or the switch's own default."""
     dut = FakeDut(found)
     with pytest.raises(KeyboardInterrupt), watching(dut, PORTS, (3, 4)) as watchdog:
         watchdog.start(Timers(DROP, 400, 300, 200))
@@ -90,8 +96,22 @@ def test_it_is_started_and_stopped_whatever_happens(found, back):
         "pfcwd interval 200",
         "pfcwd start --action drop Ethernet0 Ethernet64 400 --restoration-time 300",
         "pfcwd stop Ethernet0 Ethernet64",
-        f"sonic-db-cli CONFIG_DB {back}",
+        f"sonic-db-cli CONFIG_DB HSET 'PFC_WD|GLOBAL' POLL_INTERVAL {back}",
     ], changes(dut)
+
+
+@pytest.mark.parametrize("left, written", [("100", []), ("200", ["100"])])
+def test_the_watchdog_polls_as_before_where_nothing_said_how_often(tmp_path, left, written):
+    """orchagent does not act on the removal of the interval: its default is written first, where something else was
+    left."""
+    switch = ShellHost.installed(tmp_path)
+    switch.configure({})
+    with SwitchRestorer(switch, "run-1", Clock()).watchdog_stopped() as reservation:
+        reservation.scripts["watchdog-polls"] = FORGET_POLL_INTERVAL
+        switch.configure({"GLOBAL": {"POLL_INTERVAL": left}})
+    assert switch.config_db()["PFC_WD"] == {}, switch.config_db()
+    said = switch.home / "written"
+    assert (said.read_text(encoding="ascii").split() if said.exists() else []) == written, "100 ms is what it has"
 
 
 def test_another_action_while_it_runs():

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ...lab.watchdog_deviations import changes_action, forwards
+from ...lab.watchdog_deviations import changes_action, forwards, is_in_software
 from ...model.qos import PortQos
 from ...record.case import Target
+from ..engine import Targets
 from ..targets import CHANGEABLE, each, together
 
-NEEDS = "a lossless priority that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable)"
+NEEDS = (
+    "a lossless priority that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable) in software (STATE_DB"
+    " PFC_WD_STATE_TABLE|PFC_WD RECOVERY_MECHANISM)"
+)
 
 
 def watched(qos: PortQos) -> Target:
@@ -19,9 +23,14 @@ def watched(qos: PortQos) -> Target:
     return tuple(priority for priority in qos.lossless if str(priority) in map(str.strip, str(listed).split(",")))
 
 
-each_watched = each(watched, NEEDS)
-all_watched = together(watched, 1, NEEDS)
-several_watched = together(watched, 2, "several lossless priorities that the watchdog watches")
+def _in_software(targets: Targets) -> Targets:
+    """The same where orchagent is the watchdog."""
+    return targets.where(lambda subject: is_in_software(subject.asic), targets.needs)
+
+
+each_watched = _in_software(each(watched, NEEDS))
+all_watched = _in_software(together(watched, 1, NEEDS))
+several_watched = _in_software(together(watched, 2, f"several of these: {NEEDS}"))
 FORWARDS = "a platform whose watchdog has the action `forward`"
 all_watched_forwarding = all_watched.where(lambda subject: forwards(subject.asic), FORWARDS)
 all_watched_changing = all_watched.where(

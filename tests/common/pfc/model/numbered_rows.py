@@ -1,0 +1,25 @@
+"""Which queues and priority groups of a port the rows of CONFIG_DB are for."""
+
+from __future__ import annotations
+
+from .qos import ConfigDb
+
+
+def rows_of(config_db: ConfigDb, table: str, port: str) -> dict[str, range]:
+    """The keys of a table's rows that are for a port -> the numbers that each covers, none where it has another form.
+
+    Args:
+        config_db: of the switch.
+        table: QUEUE, BUFFER_QUEUE or BUFFER_PG, with keys like `Ethernet0|3` and `Ethernet0,Ethernet4|3-4`; where
+            queues are virtual output queues also `host|Asic0|Ethernet0|3-4`.
+        port: a port of the switch's own.
+    """
+    own = config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("hostname")
+    found = {}
+    for key in config_db.get(table, {}):
+        *system, ports, numbers = ("", *key.split("|"))
+        if port in ports.split(",") and system[1:2] in ([], [own]):
+            first, _, last = numbers.partition("-")
+            is_known = first.isdigit() and (last or first).isdigit()
+            found[key] = range(int(first), int(last or first) + 1) if is_known else range(0)
+    return found
