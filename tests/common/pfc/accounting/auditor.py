@@ -29,8 +29,9 @@ HOST_FRAMES = 25
 """In a case: each host looks for its gateway whenever flows are configured, a few times, by broadcast."""
 OWN_COLUMNS = (RX_OK, TX_OK, SENT)
 """Where frames that are the switch's and its neighbours' own count while nothing is congested, to the frame."""
-OWN_FPS = 10
-"""The most that protocols send over a link, frames a second: what moves faster on an idle switch is no protocol."""
+OWN_FPS = 50
+"""The most that protocols send over a link, frames a second: several sessions of BFD every 100 ms, LACP, routing. What
+moves faster on an idle switch is no protocol."""
 HOLDING = ("PFC", "FRAME", "TIME", "CLASS", "SENT", "LOAD", "SIZE", "M2O")
 """Families of cases in which no lossless frame may be lost, whatever is held. COUNT looks at drops by itself."""
 RECONFIGURED = ("LSET", "TAG")

@@ -159,6 +159,7 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
     """Each frame of the stormed priorities in the storm was counted: as sent or dropped by the queue, or as taken or
     dropped where it came in; of the last storm and of all. No other frame was, so these numbers are exact, but for
     those that the storm began with: what becomes of them on its detection is not said anywhere."""
+    tolerances = run.subject.tolerances
     for flow in run.flows("stormed", Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
         row = run.gained(run.queue(priority_of(flow)), run.after)
@@ -171,8 +172,9 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
         early = 0 if comes_in else early_frames(run.subject)
         or_more = f", up to {early} more of each" if early else ""
         for column, seen in counted.items():
-            met = all(least <= one <= least + early for least, one in zip(due, seen, strict=True))
-            expected = f"{due[0]}/{due[1]} in `pfcwd show stats` {column}{or_more}"
+            met = all(least <= one <= least + early or tolerances.alike(one, least)
+                      for least, one in zip(due, seen, strict=True))
+            expected = f"{due[0]}/{due[1]} in `pfcwd show stats` {column}{or_more}{tolerances.more_or_less}"
             yield fail_unless("frames-counted", place, met, expected, f"{seen[0]}/{seen[1]}")
 
 
