@@ -286,7 +286,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("maps-kept"),
     FaultKind("lossless-groups-missing", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("buffer-change-lost", priorities=LOSSLESS_ONLY, declare=_limited),
-    FaultKind("egress-limited", ((number("bytes", 2080, 2_000_000, 20_800),),), LOSSLESS_ONLY, False, _saying(
+    FaultKind("egress-limited", ((number("bytes", 2080, 6_000_000, 20_800),),), LOSSLESS_ONLY, False, _saying(
         "frames of .* are dropped where they leave|held for long are dropped|no pause is sent for")),
     FaultKind("watchdog-action-kept"),
     FaultKind("watchdog-any-pause", priorities=LOSSLESS_ONLY, declare=_limited),

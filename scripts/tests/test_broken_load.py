@@ -48,6 +48,8 @@ LOST_CHANGE = "buffer-change-lost@Ethernet96"
 NO_DROP_BYTES = "drop-bytes-miscounted@Ethernet32"
 NO_MARKS = "queue-watermarks-miscounted@Ethernet36"
 TWICE, FROZEN = "drops-counted-twice@Ethernet28", "watermarks-frozen@Ethernet100"
+IGNORED, LOSSY_TOO = "pause-ignored@Ethernet40", "lossy-queue-paused@Ethernet44"
+LIMITED = "egress-limited@Ethernet48,bytes=6000000"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
 # On ports that have one of the faults above.
@@ -80,6 +82,16 @@ CASES = [
          f"Ethernet72 {NOT_PAUSED} to hold the sender, got 0"),
         (NO_XOFF, "M2O-4", "FAIL FAIL", "nothing-lost throughput back-pressure no-other-back-pressure",
          f"Ethernet72 {NOT_PAUSED} to hold the sender, got 0"),
+        (NO_XOFF, "M2O-6", "FAIL PASS", "nothing-lost back-pressure",
+         f"Ethernet72 {NOT_PAUSED}, got 0"),
+        (WRONG_XOFF, "M2O-6", "PASS FAIL", "no-other-back-pressure",
+         "Ethernet88 priority 0: expected 0 PFC frames sent out of Ethernet88, got "),
+        (IGNORED, "M2O-6", "FAIL PASS", "blocked-while-paused",
+         "Ethernet40 priority 3: expected 0 frames received while paused, got "),
+        (LOSSY_TOO, "M2O-6", "PASS FAIL", "background-unaffected",
+         "Ethernet44 priority 1: expected all ... frames received in the storm, got 0"),
+        (LIMITED, "M2O-6", "FAIL PASS", "nothing-lost back-pressure",
+         "Ethernet48 priority 3: expected all ... frames received once the storm had stopped, got "),
         (NO_XOFF, "HEAD-1", "FAIL -", "nothing-lost back-pressure", f"Ethernet72 {NOT_PAUSED}, got 0"),
         (NO_XOFF, "HEAD-2", "FAIL FAIL", "nothing-lost back-pressure no-other-back-pressure",
          "Ethernet72 priority 0: expected 0 PFC frames sent out of Ethernet72, got "),

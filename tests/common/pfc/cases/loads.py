@@ -1,5 +1,5 @@
-"""LOAD-1 to LOAD-4: a full line without a storm, from one tx port; nothing is congested. M2O-1 to M2O-5: two ports send
-into one, without a storm. SPEED-1 to SPEED-4: a port that is faster than the port under test sends into it."""
+"""LOAD-1 to LOAD-4: a full line without a storm, from one tx port; nothing is congested. M2O-1 to M2O-6: two ports send
+into one, the last one in a storm. SPEED-1 to SPEED-4: a port that is faster than the port under test sends into it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .congestion import LoadMaker, OfferedLoad, load_case, offered_load, room_s,
 from .engine import Procedure, Table, Targets
 from .frames import Sizes, imix
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
-from .ingress import IngressLoad, equal_ports, faster_port, ingress_taken
+from .ingress import IngressLoad, entered, equal_ports, faster_port, ingress_taken
 from .targets import each_reached_lossless, whole_port
 
 MOSTLY_LOSSLESS = PlanCase("load-mostly-lossless", "LOAD-1")
@@ -30,6 +30,7 @@ TOO_MUCH_LOSSY = PlanCase("m2o-lossy", "M2O-2")
 TOO_MUCH_OF_BOTH = PlanCase("m2o-lossless-and-lossy", "M2O-3")
 VARYING = PlanCase("m2o-varying-load", "M2O-4")
 NO_CONGESTION = PlanCase("m2o-no-congestion", "M2O-5")
+SEVERAL_IN_STORM = PlanCase("m2o-storm", "M2O-6")
 
 FAST_MOSTLY_LOSSLESS = PlanCase("speed-mostly-lossless", "SPEED-1")
 FAST_MOSTLY_LOSSY = PlanCase("speed-mostly-lossy", "SPEED-2")
@@ -37,6 +38,7 @@ FAST_NO_CONGESTION = PlanCase("speed-no-congestion", "SPEED-3")
 FAST_STORM = PlanCase("speed-storm", "SPEED-4")
 
 BASE_LOSSLESS, BASE_LOSSY, MORE = 15, 20, 60  # percent of each tx port's line in M2O-4
+HELD_PERCENT, BESIDE_PERCENT = 50, 18  # of each tx port's line in M2O-6: of what is held, and of all lossy priorities
 LOSSLESS_PERCENT, LOSSY_PERCENT = 56, 36  # of the slower line: it has room for that. Of 400 Gb/s into 100 14 and 9
 
 Ports = Callable[[PortUnderTest], Sequence[ConnectedPort]]
@@ -108,6 +110,14 @@ def into_slower(lab: Lab, target: Target) -> OfferedLoad:
     return offered_load(lab, _slower_line(lab, room_s(lab)))
 
 
+def paused_from_each(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeldRun:
+    """One lossless priority from two ports while it is paused: what is held of both is in one queue. And as much of
+    lossy ones as the line has room for."""
+    kinds = ((target, HELD_PERCENT), (lab.subject.qos.reached_lossy, BESIDE_PERCENT))
+    loads = _of_kinds(equal_ports(lab.subject), kinds, hold_s(lab))
+    return measure(lab, Hold(target, tuple(loads), lab.delays.port_s), before)
+
+
 def paused_slower(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeldRun:
     """The same while lossless priorities are paused at the port under test."""
     paused = lab.subject.qos.reached_lossless
@@ -124,7 +134,7 @@ def judge_paused(run: HeldRun) -> Iterator[Check]:
     lossy = [flow for flow in data if priority_of(flow) not in run.hold.paused]
     yield from everything_received("background-unaffected", subject, lossy, "in the storm")
     yield from everything_received("nothing-lost", subject, run.data, "once the storm had stopped")
-    for port in fast_port(subject):
+    for port in entered(run.hold.loads):
         yield from back_pressure(run, port.port, lambda priority: at_priority(subject, priority, port.port))
 
 
@@ -134,11 +144,12 @@ def _from_each(
     """So much of its line from each of these ports, for all lossless priorities together and for all lossy ones."""
     qos = lab.subject.qos
     kinds = ((qos.reached_lossless, lossless_percent), (qos.reached_lossy, lossy_percent))
-    return [
-        IngressLoad(port, priorities, percent, seconds)
-        for port in ports(lab.subject)
-        for priorities, percent in kinds
-    ]
+    return _of_kinds(ports(lab.subject), kinds, seconds)
+
+
+def _of_kinds(ports: Sequence[ConnectedPort], kinds: Sequence[tuple[Target, int]], seconds: float) -> list[IngressLoad]:
+    """From each of these ports so much of its line for all priorities of a kind together."""
+    return [IngressLoad(port, priorities, percent, seconds) for port in ports for priorities, percent in kinds]
 
 
 def _slower_line(lab: Lab, seconds: float) -> list[IngressLoad]:
@@ -156,6 +167,7 @@ ALIKE = (
 )
 BOTH = both_kinds(tx_port, "DSCP values that lead to lossless priorities and ones that lead to lossy priorities")
 SECOND = both_kinds(equal_ports, f"a second tx port: of the same speed, {ALIKE}")
+EACH_FROM_TWO = each_reached_lossless.where(lambda subject: SECOND.on(subject), SECOND.needs)
 FASTER = both_kinds(fast_port, f"a faster tx port: {ALIKE}")
 
 LOADS: Table = {
@@ -170,6 +182,7 @@ MANY_TO_ONE: Table = {
     TOO_MUCH_OF_BOTH: load_case(too_much(equal_ports, 40, 60), SECOND),
     VARYING: load_case(varying, SECOND),
     NO_CONGESTION: load_case(with_room(equal_ports, 18, 27), SECOND),
+    SEVERAL_IN_STORM: Procedure(paused_from_each, validity, judge_paused, EACH_FROM_TWO),
 }
 MIXED_SPEED: Table = {
     FAST_MOSTLY_LOSSLESS: load_case(too_much(fast_port, 88, 12), FASTER),

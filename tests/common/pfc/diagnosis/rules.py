@@ -369,6 +369,8 @@ PAUSES_OBEYED = (
     Rule("frames of {who} are dropped where they leave, instead of being held", ("no-queue-drops",),
          _both(_all("held-within-buffer"), lambda found: found.any(*XOFF) or found.of("M2O").any("nothing-lost"))),
     Rule("frames of {who} that are held for long are dropped", ("no-queue-drops",), _all("held-within-buffer")),
+    Rule("frames of {who} from several ports together are dropped where they leave, instead of being held",
+         ("no-queue-drops",), _only("M2O-6")),
 )
 """Pauses that arrive."""
 PAUSES_SENT = (

@@ -8,7 +8,7 @@ from ..model.measurement import PortUnderTest
 from ..record.case import PlanCase
 
 PAUSED_BY_HOST = ("PFC", "FRAME", "SIZE")  # storms that are started, last, and are stopped
-WITHOUT_PAUSES = ("LOAD", "M2O", "SPEED")  # SPEED-4 apart
+WITHOUT_PAUSES = ("LOAD", "M2O", "SPEED")  # M2O-6 and SPEED-4 apart
 NOT_SHOWN = "a sender that counts its pause frames: neither the switch nor the traffic shows whether these arrived"
 EXCEPT: Mapping[str, str] = {
     "PFC-4": NOT_SHOWN,
@@ -19,6 +19,7 @@ EXCEPT: Mapping[str, str] = {
     "FRAME-8": "a generator that knows its own pause frames where they come out",
     "FRAME-9": "a sender of other frames than MAC control",
     "FRAME-10": NOT_SHOWN,
+    "M2O-6": "a traffic generator as the source of pauses",
     "SPEED-4": "a traffic generator as the source of pauses",
 }
 OF_FAMILIES: Mapping[str, str] = {

@@ -230,6 +230,10 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"HEAD-3": [("headroom-full", "at least 165370 of the 165568 bytes used before frames are dropped", 796),
                  ("xoff-threshold", "18226 frames taken, of 199 bytes each, up to the XOFF threshold", 18230)]},
      "the watermarks of priority 3 do not show what headroom takes"),
+    # a queue that holds what one sender sends until it is paused
+    ({"M2O-6": [("nothing-lost", "all 15310 frames received once the storm had stopped", 2885),
+                ("no-queue-drops", "0 frames more in Drop/pkts of UC3", 24851)]},
+     "frames of priority 3 from several ports together are dropped where they leave, instead of being held"),
     # a scheduler that is not bound: lossless queues get so little that their senders are paused
     ({"M2O-2": [("throughput", "at least 7030 frames received", 2764),
                 ("no-back-pressure", "0 PFC frames sent out of Ethernet72", 16)],

@@ -1,4 +1,4 @@
-"""Two ports send into one (plan ids M2O-1 to M2O-5). docs/testplan/m2o-many-to-one.md says what is sent and judged."""
+"""Two ports send into one (plan ids M2O-1 to M2O-6). docs/testplan/m2o-many-to-one.md says what is sent and judged."""
 
 import pytest
 
@@ -14,6 +14,6 @@ def test_many_to_one(pfc_qualify, plan_case, pfc_target):
     Args:
         pfc_qualify: carries out a test case on the port under test.
         plan_case: the test case.
-        pfc_target: switch, and the whole port, `vtb-t0-01|all`.
+        pfc_target: switch, and the whole port, or the priority that is paused, `vtb-t0-01|all`, `vtb-t0-01|3`.
     """
     pfc_qualify(plan_case, pfc_target)
