@@ -15,6 +15,7 @@ from tests.common.pfc.cases.watchdog import CASES as PLAN
 from tests.common.pfc.cases.watchdog.actions import (
     ACTION_CHANGED, DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED,
 )
+from tests.common.pfc.cases.watchdog.alert import ALERTED
 from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.repeated import REPEATED
@@ -48,6 +49,15 @@ class Hasty(Fault):
 
     def watchdog_detection_ms(self, queue, detection_ms):
         return 1
+
+
+class Loud(Fault):
+    """The action `alert` lets all pass, as `forward` does."""
+
+    name = "loud"
+
+    def watchdog_action(self, queue, action):
+        return "forward" if action == "alert" else action
 ''',
 }
 # Each pair has what can be told apart in one run.
@@ -59,6 +69,7 @@ UNDONE, UNPAUSED = ("Ethernet40", HEALTHY_TX), ("Ethernet44", HEALTHY_TX)
 LAST = ("Ethernet56", HEALTHY_TX)
 ANY, FORWARDS, AGAIN = ("Ethernet60", HEALTHY_TX), ("Ethernet100", HEALTHY_RX), ("Ethernet104", HEALTHY_RX)
 ANOTHER, AS_PASSED, RECEIVED = ("Ethernet108", HEALTHY_RX), ("Ethernet112", HEALTHY_RX), ("Ethernet116", HEALTHY_RX)
+LOUD, UNHELD = ("Ethernet124", HEALTHY_RX), (HEALTHY_RX, "Ethernet84")
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -72,6 +83,7 @@ FAULTS = (
     "watchdog-undo-missing@Ethernet44,only=pfc", "watchdog-uncounted@Ethernet56,only=last", OTHER,
     "watchdog-any-pause@Ethernet60", "watchdog-action-kept@Ethernet100", "watchdog-restores-in-storm@Ethernet104",
     "watchdog-hits-another@Ethernet108,priority=3,to=4", "watchdog-drops-counted-as-sent@Ethernet112",
+    "nervous.py:Loud@Ethernet124", "xoff-not-sent@Ethernet84,priority=3", "xoff-wrong-priority@Ethernet84,priority=4",
     "watchdog-leaks@Ethernet116,only=received", "watchdog-second-storm-missed@Ethernet120,after=15",
 )
 
@@ -155,6 +167,15 @@ CASES = [
           "Ethernet112 priority 3: expected 0/... in `pfcwd show stats` TX OK/DROP, got .../0"),
     wreck(RECEIVED, DROP_SINGLE, "FAIL PASS", "dropped-in-storm frames-counted",
           "Ethernet116 priority 3: expected 0 frames from Ethernet116 to Ethernet0 received in the storm, got "),
+    wreck(BLIND, ALERTED, "FAIL FAIL", "storm-detected storm-counted restoration-counted resumed held-frames-drained"
+          " background-unaffected clean-flow",
+          "Ethernet4 priority 3: expected all ... frames from Ethernet64 to Ethernet4 received once the storm had"),
+    wreck(NERVOUS, ALERTED, "FAIL PASS", "no-other-storm restored restoration-counted forwarded-in-storm",
+          "Ethernet8 priority 3: expected the queue operational after the storm, got stormed"),
+    wreck(LOUD, ALERTED, "FAIL PASS", "held-in-storm back-pressure",
+          "Ethernet124 priority 3: expected 0 frames from Ethernet0 to Ethernet124 received in the storm, got "),
+    wreck(UNHELD, ALERTED, "FAIL FAIL", "back-pressure no-back-pressure held-frames-drained",
+          "Ethernet84 priority 3: expected more than 0 PFC frames sent out of Ethernet84 in the storm, got 0"),
     wreck(WIDE, DROP_SINGLE, "FAIL FAIL", "background-unaffected frames-counted",
           "Ethernet28 priority 0: expected all ... frames from Ethernet64 to Ethernet28 received in the storm, got 0"),
     Case(OTHER, "FAIL", "PASS", frozenset({"background-unaffected"}),

@@ -20,7 +20,7 @@ from .dut import WATCHDOG_STATISTICS, Dut
 from .reservation import Reservation
 from .watchdog_deviations import judges_whole_intervals
 
-DROP, FORWARD = "drop", "forward"
+DROP, FORWARD, ALERT = "drop", "forward", "alert"
 STORMED, OPERATIONAL = "stormed", "operational"
 MS_PER_S = 1000
 DEFAULT_POLL_MS = 100
@@ -46,7 +46,7 @@ class Timers:
     D is a multiple of P, before D + 2P in any case; and the queue is restored in the same way after the storm ended.
 
     Attributes:
-        action: `drop` or `forward`.
+        action: `drop`, `forward` or `alert`.
         detection_ms, restoration_ms, poll_ms: D, R and P.
     """
 
