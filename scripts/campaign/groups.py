@@ -41,7 +41,8 @@ class PortGroup:
 
 def port_groups() -> list[PortGroup]:
     """The groups of vtb-t0. A group's own bystander, which faults may name, is not the one that is nearest to its port
-    under test: beside a case that one always has traffic, the others in turn (`accounting.bystanders`)."""
+    under test: beside a case that one always has traffic of all priorities, the others in turn
+    (`accounting.bystanders`)."""
     ports = connected_ports()
     first = ports[0].generator
     lower = [port for port in ports if port.generator == first]

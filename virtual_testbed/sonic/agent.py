@@ -309,11 +309,11 @@ class SonicAgent:
         translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
         old = self._applied
         is_off = is_aging_off(self._asic, log_ports(self._profile))
-        is_kept = old is not None and "POLL_INTERVAL" not in config.get("PFC_WD", {}).get("GLOBAL", {})
+        poll_ms = translation.config.watchdog_poll_ms
+        if old is not None and "POLL_INTERVAL" not in config.get("PFC_WD", {}).get("GLOBAL", {}):
+            poll_ms = old.config.watchdog_poll_ms  # orchagent acts on a field that is there, and not on its removal
         translation = dataclasses.replace(translation, config=dataclasses.replace(
-            translation.config, aging_off=is_off,
-            # orchagent acts on a field that is there, and not on its removal
-            watchdog_poll_ms=old.config.watchdog_poll_ms if old and is_kept else translation.config.watchdog_poll_ms))
+            translation.config, aging_off=is_off, watchdog_poll_ms=poll_ms))
         intervals = read_intervals(config)
         known = () if old is None else (*old.problems, *self._intervals.problems)
         for problem in (*translation.problems, *intervals.problems):

@@ -19,7 +19,7 @@ from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
 from .arrival import RECEIVED, STORM_ARRIVED, Arrival, data_into, received
-from .books import COMMANDS, DROPPED, PFC_RX, PFC_TX, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
+from .books import COMMANDS, DROPPED, PFC_RX, PFC_TX, RX_DRP, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
 from .explained import ANY, Explained, data_ends, explained, together
 from .totals import FlowTotals
 from .trace import Trace, numbered_flows
@@ -31,7 +31,7 @@ OWN_COLUMNS = (RX_OK, TX_OK, SENT)
 """Where frames that are the switch's and its neighbours' own count while nothing is congested, to the frame."""
 OWN_FPS = 50
 """The most that protocols send over a link, frames a second: several sessions of BFD every 100 ms, LACP, routing. What
-moves faster on an idle switch is no protocol."""
+moves faster on an idle switch is no protocol. (Asked where time is exact only: on virtual testbeds.)"""
 HOLDING = ("PFC", "FRAME", "TIME", "CLASS", "SENT", "LOAD", "SIZE", "M2O")
 """Families of cases in which no lossless frame may be lost, whatever is held. COUNT looks at drops by itself."""
 RECONFIGURED = ("LSET", "TAG")
@@ -251,7 +251,9 @@ class BookAuditor:
         known = together(
             explained(lab.subject, flows[lab.port], _groups(lab), _may_be_held(lab, case)) for lab in labs)
         lasted_s = after.read_s - before.read_s
-        own = self._idle_gains(lasted_s) if labs[0].clock.exact else self._own(labs, gains, known, lasted_s)
+        hosts = {port for lab in labs for flow in flows[lab.port] for port in data_ends(lab.subject, flow.plan)}
+        own = self._idle_gains(lasted_s) if labs[0].clock.exact else self._own(
+            labs[0].subject, gains, known, lasted_s, len(hosts))
 
         for lab in labs:
             its = {counter: gain for counter, gain in gains.items() if answers.get(counter.port, lab.port) == lab.port}
@@ -260,20 +262,20 @@ class BookAuditor:
             yield CaseAccount(lab.subject, case.metrics, its, due, own, flows[lab.port], is_holding)
 
     def _own(
-        self, labs: Sequence[Lab], gains: Mapping[Counter, int], known: Mapping[Counter, Explained], lasted_s: float
+        self, subject: PortUnderTest, gains: Mapping[Counter, int], known: Mapping[Counter, Explained], lasted_s: float,
+        hosts: int,
     ) -> dict[Counter, int]:
         """How many frames each counter may have gained on hardware that nothing sent explains: protocols of the switch
         and its neighbours, hosts that look for their gateways, a bad frame now and then (frames of the case that are
         lost its own checks count); and what its own traffic brings on the idle switch. Pauses as exactly as the
-        testbed's tolerances say; those that the switch sends may count as frames, XON without being counted as PFC."""
-        subject = labs[0].subject
-        hosts = 2 * len(labs) + len(subject.bystanders)
-        frames = ceil(OWN_FRAMES * max(1.0, lasted_s / MINUTE_S)) + HOST_FRAMES * hosts
+        testbed's tolerances say; those that the switch sends may count as frames, XON without being counted as PFC.
+        `hosts`: how many play in the case; what they look for is dropped nowhere but where it comes in."""
+        frames = ceil(OWN_FRAMES * max(1.0, lasted_s / MINUTE_S))
         own = {}
         for counter in gains:
             own[counter] = self._idle.may_gain(counter, lasted_s)
             if counter.column not in (PFC_RX, PFC_TX):
-                own[counter] += frames
+                own[counter] += frames + (HOST_FRAMES * hosts if counter.column in (*OWN_COLUMNS, RX_DRP) else 0)
             elif counter in known:
                 own[counter] += ceil(known[counter].most * subject.tolerances.count_tolerance_percent / 100)
         for counter, gain in gains.items():

@@ -33,8 +33,8 @@ def numbered_flows(lab: Lab) -> list[FlowPlan]:
 
 
 def numbers(own: int, others: int) -> list[int]:
-    """Numbers of frames for flows to the port under test, and for others. No two can be taken for each other, nor for
-    what several of the former are together, though a queue sends `OWN` frames more or less."""
+    """Numbers of frames for flows to the port under test, and for others: no number, and no sum of several to the port
+    under test, is within `OWN` frames of another."""
     largest = 1 << own
     to_others = range(UNIT * largest + UNIT // 2, UNIT * (largest + others), UNIT)
     return [*(UNIT << index for index in range(own)), *to_others]
@@ -120,8 +120,7 @@ class Trace:
 
 
 def _moved(wrong: Mapping[Counter, int], lost: Mapping[Counter, int]) -> dict[int, str]:
-    """Queue -> whose frames it counts besides its own, where the frames that are lost elsewhere are all that it counts
-    too many; nothing where something is left.
+    """Queue -> whose frames it counts besides its own: where it counts too many, and as many are lost elsewhere.
 
     Args:
         wrong: counter -> how many more it counts than left by it.
@@ -132,11 +131,10 @@ def _moved(wrong: Mapping[Counter, int], lost: Mapping[Counter, int]) -> dict[in
     for one, extra in wrong.items():
         if one not in lost:
             found = _sum_of(extra, left)
-            moved[one.number or 0] = named(sorted(each.number or 0 for each in found))
             left = {each: frames for each, frames in left.items() if each not in found}
-            if not found:
-                return {}
-    return {} if left else moved
+            if found:
+                moved[one.number or 0] = named(sorted(each.number or 0 for each in found))
+    return moved
 
 
 def _sum_of(extra: int, lost: Mapping[Counter, int]) -> tuple[Counter, ...]:

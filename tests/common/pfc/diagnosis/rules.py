@@ -408,6 +408,7 @@ REST = (
     Rule("the bytes of {who} that are dropped are not those of its frames", ("drop-bytes-agree",)),
     Rule("the watermarks of the queues of {who} do not show what they held", ("queue-watermark",)),
     Rule("the bytes that {port} counts are not those of its frames", ("octets-agree",), is_port=True),
+    Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",)),
     Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",
          ("every-pause-counted",), _both(_only("every-pause-counted"), _only_at_first)),
     Rule("the receive counter of {who} is not the number of pauses sent", ("every-pause-counted",)),

@@ -51,7 +51,8 @@ class Output:
 
 @dataclass(frozen=True)
 class SwitchState:
-    """What a switch is and how it is configured, read once before anything changes."""
+    """What a switch is and how it is configured, read once before anything changes. `asic` has all that tells ASICs
+    apart: `asic_type switch_type platform`, what `READ_TRAITS` printed."""
 
     device: str
     config_db: ConfigDb
@@ -133,7 +134,7 @@ class Dut:
         if (asics := version.get("ASIC Count", "1")) not in ("0", "1", cli_text.NOT_COUNTED):
             raise QualificationError(f"{self.name}: it has {asics} ASICs, each with databases of its own; expected one")
         own = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
-        traits = [word for word in checked(self.host, "traits", outputs).split() if not word.endswith(":")]
+        traits = checked(self.host, "traits", outputs).lower().replace('"', "").split()
         return SwitchState(
             device=self.name,
             config_db=config_db,
@@ -141,7 +142,8 @@ class Dut:
             os_version=version.get("SONiC Software Version", "unknown"),
             hwsku=str(own.get("hwsku", version.get("HwSKU", "unknown"))),
             asic=" ".join(filter(None, (
-                version.get("ASIC", "unknown"), *map(own.get, ("switch_type", "platform")), *traits))),
+                version.get("ASIC", "unknown"), *map(own.get, ("switch_type", "platform")),
+                *(trait for trait in traits if not trait.endswith((":", ":none")))))),
             serial=version.get("Serial Number", ""),
         )
 

@@ -61,10 +61,6 @@ class SwitchRestorer:
             QualificationError: the switch cannot be reserved (then nothing was changed), or a step failed.
         """
         with self.put_back(self._reserve()) as reservation:
-            if reservation.watchdog.get("GLOBAL", {}).get("BIG_RED_SWITCH") == "enable":
-                raise QualificationError(
-                    f"{self._host.hostname}: PFC_WD|GLOBAL BIG_RED_SWITCH is enable in CONFIG_DB, so every lossless"
-                    " frame is dropped: expected disable, as after `pfcwd big_red_switch disable`")
             for bring_back in reservation.restorers.values():  # what a dead run changed must not be measured
                 bring_back(self._clock)
             stop = f"{{ {reservation.held()}; }} && pfcwd stop"
@@ -109,6 +105,8 @@ class SwitchRestorer:
         held = f"{{ {reservation.held()}; }}"
         start = f"{held} || exit 1; {load({WATCHDOG: found}) if found else 'true'}"
         stop = f"{held} && pfcwd stop"
+        if "POLL_INTERVAL" not in found.get("GLOBAL", {}):  # a run that was killed may have left its own
+            stop += " && sonic-db-cli CONFIG_DB HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"
         scripts = {name: f"{held} || exit 1; {script}" for name, script in reservation.scripts.items()}
         outputs = run_held(self._host, reservation, {**scripts, "stop": stop, "load": start, "config": READ_CONFIG})
         now = read_config_db(self._host, outputs["config"], "after", self._observers).get(WATCHDOG, {})

@@ -27,12 +27,13 @@ DEFAULT_POLL_MS = 100
 """Polling interval where CONFIG_DB says nothing (sonic-swss orchdaemon.cpp, PFC_WD_POLL_MSECS)."""
 POLL_INTERVAL = "'PFC_WD|GLOBAL' POLL_INTERVAL"
 FORGET_POLL_INTERVAL = (
-    f"case \"$(sonic-db-cli CONFIG_DB HGET {POLL_INTERVAL})\" in ''|{DEFAULT_POLL_MS}) ;; *)"
-    f" sonic-db-cli CONFIG_DB HSET {POLL_INTERVAL} {DEFAULT_POLL_MS} && sleep 1 ;; esac"
-    f" && sonic-db-cli CONFIG_DB HDEL {POLL_INTERVAL}"
+    f"[ -z \"$(sonic-db-cli CONFIG_DB HGET {POLL_INTERVAL})\" ] ||"
+    f" {{ sonic-db-cli CONFIG_DB HSET {POLL_INTERVAL} {DEFAULT_POLL_MS} && sleep 1"
+    f" && sonic-db-cli CONFIG_DB HDEL {POLL_INTERVAL}; }}"
 )
 """A shell command: the watchdog polls as where CONFIG_DB says nothing, also after a run that was killed. orchagent does
-not act on the removal of the field, and sees of two changes in a row the last one only."""
+not act on the removal of the field, and sees of two changes in a row the last one only: nothing says when it has seen
+the first one."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,9 @@ class Watchdog:
         Raises:
             QualificationError: the switch refuses, or says nothing and does nothing.
         """
-        self._keep_interval()
         self.timers = timers
         before = {
+            **self._keep_interval(),
             "stop": self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}"),
             "interval": self._dut.guarded(f"pfcwd interval {timers.poll_ms}"),
         }
@@ -156,7 +157,7 @@ class Watchdog:
 
     def stop(self) -> DutCounters:
         """Stops it; the switch's counters, with the statistics that it had just before."""
-        found_ms = self._reservation.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL", DEFAULT_POLL_MS)
+        found_ms = int(self._reservation.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL", DEFAULT_POLL_MS))
         back = f"sonic-db-cli CONFIG_DB HSET {POLL_INTERVAL} {found_ms}"
         stop = self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}")
         # those of all other queues too, so that the next run may begin with them
@@ -183,13 +184,13 @@ class Watchdog:
             raise QualificationError(f"{self._dut.name}: the watchdog is started on a reserved switch only")
         return self._dut.reservation
 
-    def _keep_interval(self) -> None:
-        """Sees to it that the polling interval comes back, where the rows that were found say nothing of it."""
+    def _keep_interval(self) -> dict[str, str]:
+        """The command that writes down how the polling interval comes back, where the rows that were found do not have
+        it."""
         if "POLL_INTERVAL" in self._reservation.watchdog.get("GLOBAL", {}):
-            return
-        if "watchdog-polls" not in self._reservation.scripts:
-            self._reservation.scripts["watchdog-polls"] = FORGET_POLL_INTERVAL
-            self._dut.ask({"lease": self._dut.guarded(self._reservation.write())})
+            return {}
+        self._reservation.scripts.setdefault("watchdog-polls", FORGET_POLL_INTERVAL)
+        return {"lease": self._dut.guarded(self._reservation.write())}
 
 
 @contextmanager

@@ -17,8 +17,7 @@ class Deviation:
 
     Attributes:
         name: what it changes.
-        asics: parts of the ASIC's name (`asic_type switch_type platform platform_asic`) to which it applies; empty: to
-            all others.
+        asics: parts of the ASIC's name (`SwitchState.asic`) to which it applies; empty: to all others.
         value: what holds there.
         reason: why.
         since: when it was written down.
@@ -80,7 +79,7 @@ def deviation(name: str, asic: str, among: Sequence[Deviation] = DEVIATIONS) -> 
 
 def allowed_for(asic: str, tolerances: Tolerances, among: Sequence[Deviation]) -> list[dict[str, Any]]:
     """The differences that verdicts of a switch rest on, for its records: what among all deviations is special to its
-    ASIC (`asic_type switch_type platform`), and the loads, tolerances and limits of its testbed that are others than
+    ASIC (`SwitchState.asic`), and the loads, tolerances and limits of its testbed that are others than
     where everything is exact."""
     names = dict.fromkeys(one.name for one in among)
     special = [entry for entry in (deviation(name, asic, among) for name in names) if entry.asics]

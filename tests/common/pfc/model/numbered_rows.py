@@ -17,8 +17,10 @@ def rows_of(config_db: ConfigDb, table: str, port: str) -> dict[str, range]:
     own = config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("hostname")
     found = {}
     for key in config_db.get(table, {}):
-        *system, ports, numbers = ("", *key.split("|"))
-        if port in ports.split(",") and system[1:2] in ([], [own]):
+        place, _, numbers = key.rpartition("|")
+        host, _, rest = place.partition("|")
+        ports = rest.rpartition("|")[2] if rest else place
+        if port in ports.split(",") and (not rest or host == own):
             first, _, last = numbers.partition("-")
             is_known = first.isdigit() and (last or first).isdigit()
             found[key] = range(int(first), int(last or first) + 1) if is_known else range(0)

@@ -257,9 +257,10 @@ def _address(config_db: ConfigDb, segment: _Segment, port: ConnectedPort, ip_ver
             raise QualificationError(f"{where} has {segment.table}|{key}: {error}") from error
         if found.version == ip_version:
             return found
+    alone = "" if segment.table == "VLAN_INTERFACE" else ", and no VLAN has it untagged"
     raise QualificationError(
         f"{where} gives {segment.name} no IPv{ip_version} address"
-        f" ({segment.table}|{segment.name}|...), so no host can sit behind the port"
+        f" ({segment.table}|{segment.name}|...){alone}, so no host can sit behind the port"
     )
 
 

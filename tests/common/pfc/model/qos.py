@@ -88,10 +88,6 @@ def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
         raise QualificationError(
             f"{device} {port}: CONFIG_DB has no PORT_QOS_MAP|{port}, so it has no priorities: deploy QoS first"
         )
-    if config_db.get("PORT", {}).get(port, {}).get("pfc_asym") == "on":
-        raise QualificationError(
-            f"{device} {port}: PORT|{port} pfc_asym is on in CONFIG_DB, so pauses of every priority hold: expected off,"
-            f" as after `config interface pfc asymmetric {port} off`")
     dscp_map, dscp_to_tc = map_of(config_db, device, port, ("dscp_to_tc_map", "DSCP_TO_TC_MAP"))
     _, tc_to_queue = map_of(config_db, device, port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
     lossless = _lossless(device, port, str(row.get("pfc_enable", "")))

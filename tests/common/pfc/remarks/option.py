@@ -1,4 +1,5 @@
-"""What is remarkable in the configuration of a port: for whoever reads its verdicts."""
+"""What is remarkable in the configuration of a port: for whoever reads its verdicts; and what keeps it from being
+measured."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from dataclasses import replace
 
 from ..lab.option import Option
 from ..lab.port_plan import PortPlan, PortRequest
+from ..model.errors import QualificationError
 from ..model.numbered_rows import rows_of
 from ..model.ports import ConnectedPort
 from ..model.qos import PRIORITIES, ConfigDb, PortQos, map_of
@@ -16,8 +18,24 @@ class RemarksOption(Option):
     """The remarks stand in the report of a run."""
 
     def planned(self, plan: PortPlan, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:
-        """The plan with those of the configuration as it was found."""
+        """The plan with those of the configuration as it was found; raises QualificationError where that tells the port
+        to do something else than PFC."""
+        check_settings(plan.state.config_db, plan.subject.pair.rx)
         return replace(plan, remarks=(*plan.remarks, *remarks(plan.state.config_db, plan.subject.qos)))
+
+
+def check_settings(config_db: ConfigDb, port: ConnectedPort) -> None:
+    """Raises QualificationError where pauses of all priorities hold on a port, or every lossless frame is dropped."""
+    if config_db.get("PORT", {}).get(port.port, {}).get("pfc_asym") == "on":
+        raise QualificationError(
+            f"{port.device} {port.port}: PORT|{port.port} pfc_asym is on in CONFIG_DB, so it obeys pauses of all"
+            f" priorities: expected off, as after `config interface pfc asymmetric {port.port} off`"
+        )
+    if config_db.get("PFC_WD", {}).get("GLOBAL", {}).get("BIG_RED_SWITCH") == "enable":
+        raise QualificationError(
+            f"{port.device}: PFC_WD|GLOBAL BIG_RED_SWITCH is enable in CONFIG_DB, so every lossless frame is dropped:"
+            " expected disable, as after `pfcwd big_red_switch disable`"
+        )
 
 
 def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:

@@ -14,6 +14,7 @@ from ..cases.watchdog.watched import NEEDS, watched
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..lab.watchdog import DROP, Timers, watching
+from ..lab.watchdog_deviations import is_in_software
 from ..model.checking import everything_received
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -50,6 +51,8 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
         QualificationError: a step could not be done. No traffic and no watchdog runs on, however this ends.
     """
     lab = labs[0]
+    if not is_in_software(lab.subject.asic):
+        raise QualificationError(f"{lab.dut.name}: SWEEP-3 needs {NEEDS}, found a watchdog in hardware")
     parts = full_parts(labs, scenario, LOAD_PERCENT)
     traffic = whole.build([flow for part in parts for flow in part.flows()])
     lossless = tuple(sorted({priority for part in parts for priority in part.scenario.tested}))

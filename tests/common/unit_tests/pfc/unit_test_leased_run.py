@@ -72,11 +72,12 @@ def test_the_watchdog_is_stopped_inside_and_as_before_after(switch):
     assert not (switch.home / ".pfc_qualification").exists(), "the file is still there"
 
 
-def test_a_polling_interval_that_was_not_there_goes(switch):
-    """A run that was killed while it used the watchdog left one."""
+@pytest.mark.parametrize("script", [FORGET_POLL_INTERVAL, "true"])
+def test_a_polling_interval_that_was_not_there_goes(switch, script):
+    """A run that was killed while it used the watchdog left one; also one that wrote no script for it."""
     found = {"Ethernet0": FOUND["Ethernet0"]}
     switch.configure(found)
-    killed_run(switch, "run-1", FORGET_POLL_INTERVAL)
+    killed_run(switch, "run-1", script)
     switch.configure({"GLOBAL": {"POLL_INTERVAL": "100"}})
     with stopped(switch, "run-2"):
         pass

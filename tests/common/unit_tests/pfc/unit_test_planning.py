@@ -109,8 +109,7 @@ def test_refused_configurations():
         "DSCP_TO_TC_MAP|AZURE holds something that is no number": (
             lambda db: db["DSCP_TO_TC_MAP"]["AZURE"].update({"3": "three"})
         ),
-        "PORT|Ethernet0 pfc_asym is on in CONFIG_DB": lambda db: db["PORT"]["Ethernet0"].update(pfc_asym="on"),
-        "CONFIG_DB gives Ethernet0 no IPv4 address": (
+        "gives Ethernet0 no IPv4 address (INTERFACE|Ethernet0|...), and no VLAN has it untagged": (
             lambda db: db["VLAN_MEMBER"]["Vlan1000|Ethernet0"].update(tagging_mode="tagged")
         ),
         "no mac in DEVICE_METADATA|localhost": lambda db: db["DEVICE_METADATA"]["localhost"].pop("mac"),

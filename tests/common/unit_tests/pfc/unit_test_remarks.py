@@ -3,7 +3,7 @@
 from tests.common.pfc.lab.option import options
 from tests.common.pfc.remarks.option import OPTION
 from tests.common.unit_tests.pfc.fakes import FakeWorld
-from tests.common.unit_tests.pfc.unit_test_planning import plan
+from tests.common.unit_tests.pfc.unit_test_planning import plan, refusal
 
 
 def test_remarks_about_a_port():
@@ -23,6 +23,18 @@ def test_remarks_about_a_port():
     ), plan(world).remarks
     del world.config_db["QUEUE"]
     assert len(plan(world).remarks) == 1, plan(world).remarks
+
+
+def test_a_port_that_is_told_to_do_something_else_is_refused():
+    """It is the port under test that has to obey pauses of its lossless priorities only; nothing was changed yet."""
+    world = FakeWorld()
+    world.config_db["PORT"]["Ethernet64"]["pfc_asym"] = "on"
+    assert plan(world).subject.pair.tx.port == "Ethernet64", "no pause comes in there"
+    world.config_db["PORT"]["Ethernet0"]["pfc_asym"] = "on"
+    assert "PORT|Ethernet0 pfc_asym is on in CONFIG_DB" in refusal(world), refusal(world)
+    world = FakeWorld()
+    world.config_db["PFC_WD"] = {"GLOBAL": {"BIG_RED_SWITCH": "enable"}}
+    assert "BIG_RED_SWITCH is enable in CONFIG_DB" in refusal(world), refusal(world)
 
 
 def test_the_option_is_found():

@@ -64,15 +64,6 @@ def test_a_watchdog_found_stopped_stays_so(switch):
     assert switch.config_db()["PFC_WD"] == {}, switch.config_db()
 
 
-def test_a_switch_that_is_told_to_drop_every_lossless_frame_is_refused(switch):
-    """It is left as it was."""
-    found = {"GLOBAL": {"POLL_INTERVAL": "200", "BIG_RED_SWITCH": "enable"}}
-    switch.configure(found)
-    with pytest.raises(QualificationError, match="BIG_RED_SWITCH is enable .* expected disable"), stopped(switch):
-        pytest.fail("the block must not run")
-    assert switch.config_db()["PFC_WD"] == found, switch.config_db()
-
-
 def test_it_is_put_back_when_stopping_breaks_off(switch):
     """`pfcwd stop` changed something and failed."""
     switch.command(

@@ -172,9 +172,9 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
         early = 0 if comes_in else early_frames(run.subject)
         or_more = f", up to {early} more of each" if early else ""
         for column, seen in counted.items():
-            met = all(least <= one <= least + early or tolerances.alike(one, least)
+            met = all(tolerances.alike(one, min(max(one, least), least + early))
                       for least, one in zip(due, seen, strict=True))
-            expected = f"{due[0]}/{due[1]} in `pfcwd show stats` {column}{or_more}{tolerances.more_or_less}"
+            expected = f"{due[0]}/{due[1]}{tolerances.more_or_less} in `pfcwd show stats` {column}{or_more}"
             yield fail_unless("frames-counted", place, met, expected, f"{seen[0]}/{seen[1]}")
 
 

@@ -30,7 +30,8 @@ def _in_software(targets: Targets) -> Targets:
 
 each_watched = _in_software(each(watched, NEEDS))
 all_watched = _in_software(together(watched, 1, NEEDS))
-several_watched = _in_software(together(watched, 2, f"several of these: {NEEDS}"))
+SEVERAL = NEEDS.replace("a lossless priority", "several lossless priorities")
+several_watched = _in_software(together(watched, 2, SEVERAL))
 FORWARDS = "a platform whose watchdog has the action `forward`"
 all_watched_forwarding = all_watched.where(lambda subject: forwards(subject.asic), FORWARDS)
 all_watched_changing = all_watched.where(
