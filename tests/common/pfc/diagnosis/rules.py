@@ -189,9 +189,8 @@ def _at_rest(found: Symptoms) -> bool:
     return found.any("pause-counted") and unmoved.any() and len(unmoved.bad) == len(own.bad)
 
 
-def _late_counters(found: Symptoms) -> bool:
-    """Whether what counters lacked in some test cases they had too much in others: to the frame, or, where the last one
-    ended before all had come, never before they lacked it."""
+def _off(found: Symptoms) -> dict[tuple[str, str], list[int]]:
+    """Place and counter -> how many more it gained than it may, test case by test case; less than 0: too few."""
     off: dict[tuple[str, str], list[int]] = {}
     for one in found.of(EXPLAINED).bad:
         if moved := MOVED.search(one.check.message):
@@ -199,8 +198,21 @@ def _late_counters(found: Symptoms) -> bool:
             most = int(moved[2])
             gained = int(moved[4])
             off.setdefault((one.check.where, moved[3]), []).append(gained - (least if gained < least else most))
+    return off
+
+
+def _late_counters(found: Symptoms) -> bool:
+    """Whether what counters lacked in some test cases they had too much in others: to the frame, or, where the last one
+    ended before all had come, never before they lacked it."""
+    off = _off(found)
     return any(max(each) > 0 for each in off.values()) and all(
         sum(each) == 0 or max(accumulate(each)) <= 0 for each in off.values())
+
+
+def _each_others(found: Symptoms) -> bool:
+    """Whether what one queue's counter lacked another one had too much, each time, and nothing else was off."""
+    off = list(_off(found).values())
+    return len(off) == 2 and off[0] == [-frames for frames in off[1]] and found.saying("Counter/").only(EXPLAINED)
 
 
 def _pauses_unseen(found: Symptoms) -> str:
@@ -249,6 +261,8 @@ MISCOUNTED = (
          picks=_text("show that .*(stand still$|are those of|begin anew|shows the counters|leave .* by queue)")),
     Rule(lambda found: found.words("show that (.*)"), (NOT_MEASURED,), picks=_text("show that "), is_certain=False),
     Rule("the counters of {port} stand still", (EXPLAINED,), _at_rest, is_port=True),
+    Rule("queues of {who} count each other's frames, or send them", (EXPLAINED,),
+         _both(_only(EXPLAINED), _each_others)),
     Rule("the counters of {port} are late: what they lack in one test case they have too much in another", (EXPLAINED,),
          holds=_late_counters, is_port=True),
     Rule("pauses of {who} are counted, but late", (EXPLAINED,),

@@ -150,6 +150,22 @@ def test_a_port_that_sends_pauses_unasked_is_told_from_one_that_sends_those_of_a
     assert said.port == f"{SWITCH} Ethernet8" and "where nothing is congested" in said.cause, said
 
 
+def test_queues_that_use_each_other_s_place_are_not_late():
+    """Beside PFC-1's storm on each; a late counter lacks first what it has too much later, and another one likewise."""
+    def moved(priority, due, got):
+        return ("counter-explained", f"{SWITCH} Ethernet0 priority {priority}",
+                f"from {due} to {due} more in Counter/pkts of UC{priority}, as what was sent explains", got)
+
+    swapped = [("PFC-1", verdict(moved(3, 900, 300), moved(4, 300, 900))),
+               ("PFC-1", verdict(moved(3, 300, 900), moved(4, 900, 300)))]
+    [said] = diagnose(swapped)
+    assert "queues of priorities 3, 4 count each other's frames, or send them" in said.cause, said
+    late = [("PFC-1", verdict(moved(3, 900, 300), moved(4, 900, 300))),
+            ("PFC-2", verdict(moved(3, 300, 900), moved(4, 300, 900)))]
+    [said] = diagnose(late)
+    assert "are late" in said.cause, said
+
+
 def test_frames_that_are_lost_from_some_moment_on():
     """The preflight found all of them; in a storm those that were held are lost too."""
     lost = [("held-frames-drained", WHERE, "all 5243 frames received once the storm had stopped", 5100),
