@@ -163,7 +163,8 @@ class SonicAgent:
             if self._is_written:
                 self._restart_if_asked()
             self._come_up()
-            is_written, self._is_written = self._is_written, False
+            is_written = self._is_written
+            self._is_written = False
             if self._recovery.is_down(PORTS):
                 return False
             starts = self._applied is None
@@ -309,18 +310,19 @@ class SonicAgent:
         translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
         old = self._applied
         is_off = is_aging_off(self._asic, log_ports(self._profile))
-        poll_ms = translation.config.watchdog_poll_ms
+        interval_ms = translation.config.watchdog_poll_ms
         if old is not None and "POLL_INTERVAL" not in config.get("PFC_WD", {}).get("GLOBAL", {}):
-            poll_ms = old.config.watchdog_poll_ms  # orchagent acts on a field that is there, and not on its removal
+            interval_ms = old.config.watchdog_poll_ms  # orchagent acts on a field that is there, not on its removal
         translation = dataclasses.replace(translation, config=dataclasses.replace(
-            translation.config, aging_off=is_off, watchdog_poll_ms=poll_ms))
+            translation.config, aging_off=is_off, watchdog_poll_ms=interval_ms))
         intervals = read_intervals(config)
         known = () if old is None else (*old.problems, *self._intervals.problems)
         for problem in (*translation.problems, *intervals.problems):
             if problem not in known:
                 _log.warning("%s: %s", self._switch, problem)
         self._hooks.now_ps = self._network.now_ps
-        was, wanted = (None if old is None else old.config), translation.config
+        was = None if old is None else old.config
+        wanted = translation.config
         kept = wanted if was is None else withhold_removals(was, wanted, self._hooks)
         translation = dataclasses.replace(translation, config=taking_effect(was, kept, self._hooks))
         is_watching = any(port.watchdog is not None for port in translation.config.ports.values())

@@ -251,9 +251,11 @@ class BookAuditor:
         known = together(
             explained(lab.subject, flows[lab.port], _groups(lab), _may_be_held(lab, case)) for lab in labs)
         lasted_s = after.read_s - before.read_s
-        hosts = {port for lab in labs for flow in flows[lab.port] for port in data_ends(lab.subject, flow.plan)}
-        own = self._idle_gains(lasted_s) if labs[0].clock.exact else self._own(
-            labs[0].subject, gains, known, lasted_s, len(hosts))
+        if labs[0].clock.exact:
+            own = self._idle_gains(lasted_s)
+        else:
+            hosts = {port for lab in labs for flow in flows[lab.port] for port in data_ends(lab.subject, flow.plan)}
+            own = self._own(labs[0].subject, gains, known, lasted_s, len(hosts))
 
         for lab in labs:
             its = {counter: gain for counter, gain in gains.items() if answers.get(counter.port, lab.port) == lab.port}

@@ -18,7 +18,7 @@ PERCENT = 1
 """Of the line, for each priority: a queue that is held fills its buffer within a storm's second (1 % of 100 Gb/s is
 125 MB a second), so that its sender is paused or its frames are lost; nothing else is disturbed by it."""
 FRAME_BYTES = 1024
-WHOLE_PAIRS = 3
+PAIRS_OF_ALL_PRIORITIES = 3
 """How many pairs send data of every priority beside one case: the nearest one, and others in turn."""
 
 
@@ -62,15 +62,16 @@ def flows_beside(subject: PortUnderTest, flows: Sequence[FlowPlan]) -> list[Flow
     used = {port for flow in flows for port in data_ends(subject, flow)}
     free = [pair for pair in _pairs(subject) if used.isdisjoint(pair)]
     paused = {priority for flow in flows if flow.pause is not None for priority in flow.pause.enabled}
-    whole = free if paused.isdisjoint(subject.qos.lossless) else _nearest_and_some(free, flows)
+    of_all = free if paused.isdisjoint(subject.qos.lossless) else _nearest_and_some(free, flows)
     return [flow for pair in free for flow in _between(pair, subject)
-            if pair in whole or flow.priority in subject.qos.lossless]
+            if pair in of_all or flow.priority in subject.qos.lossless]
 
 
 def _nearest_and_some(pairs: Sequence[Pair], flows: Sequence[FlowPlan]) -> list[Pair]:
+    """The pair nearest to the port under test, and those whose turn it is beside these flows."""
     others = pairs[1:]
     begin = crc32(" ".join(flow.name for flow in flows).encode()) % max(1, len(others))
-    return [*pairs[:1], *(*others[begin:], *others[:begin])[:WHOLE_PAIRS - 1]]
+    return [*pairs[:1], *(*others[begin:], *others[:begin])[:PAIRS_OF_ALL_PRIORITIES - 1]]
 
 
 def _pairs(subject: PortUnderTest) -> list[Pair]:

@@ -18,6 +18,7 @@ from .bystanders import bystander_flows
 from .explained import data_ends
 
 UNIT = 128
+"""The smallest number of frames, more than twice `OWN`: what numbers and sums of them are apart."""
 OWN = 50
 """Frames that a queue may have sent besides, in a quarter of a minute: hosts resolve their gateways, protocols run."""
 BEGINNING = "frames sent once more, of each priority and port another number, show that"
@@ -79,9 +80,7 @@ class Trace:
             return  # what was not sent says nothing
         moved = _moved(wrong, {one: sent[one] for one in wrong if sent.get(one) and _is_about(gains[one], 0)})
         if moved:
-            to_queues = ", of ".join(f"{priorities} that come in on {self.subject.pair.tx.port} leave {self.port} by"
-                                     f" queue UC{queue}" for queue, priorities in moved.items())
-            yield f"frames of {to_queues}"
+            yield "frames of " + ", of ".join(f"{who} {self._leave_by} UC{queue}" for queue, who in moved.items())
         shown = {one: [at for at, frames in sent.items() if _is_about(gains[one], frames)] for one in over}
         ports = {at.port for found in shown.values() for at in found}
         if ports and self.port not in ports:
@@ -95,11 +94,15 @@ class Trace:
         more = [one for one, extra in wrong.items() if extra > 0]
         spread = len(less) == 1 and 0 <= sum(wrong.values()) <= OWN * len(more)
         if spread and not all(shown[one] for one in wrong):
-            yield (f"some frames of priority {less[0].number} that come in on {self.subject.pair.tx.port} leave"
-                   f" {self.port} by queue {_names(more)}")
+            yield f"some frames of priority {less[0].number} {self._leave_by} {_names(more)}"
         if not any(gains[one] for one in over):
             yield self._at_rest()
         yield f"queues {_names(wrong)} of {self.port} count other frames than those that leave by them"
+
+    @property
+    def _leave_by(self) -> str:
+        """What is said of frames, before the queue."""
+        return f"that come in on {self.subject.pair.tx.port} leave {self.port} by queue"
 
     def _queue(self, flow: FlowStats) -> Counter:
         """The counter that a flow belongs to."""

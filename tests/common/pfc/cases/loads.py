@@ -37,9 +37,13 @@ FAST_MOSTLY_LOSSY = PlanCase("speed-mostly-lossy", "SPEED-2")
 FAST_NO_CONGESTION = PlanCase("speed-no-congestion", "SPEED-3")
 FAST_STORM = PlanCase("speed-storm", "SPEED-4")
 
-BASE_LOSSLESS, BASE_LOSSY, MORE = 15, 20, 60  # percent of each tx port's line in M2O-4
-HELD_PERCENT, BESIDE_PERCENT = 50, 18  # of each tx port's line in M2O-6: of what is held, and of all lossy priorities
-LOSSLESS_PERCENT, LOSSY_PERCENT = 56, 36  # of the slower line: it has room for that. Of 400 Gb/s into 100 14 and 9
+BASE_LOSSLESS = 15  # percent of each tx port's line in M2O-4, all lossless priorities together
+BASE_LOSSY = 20
+MORE = 60
+HELD_PERCENT = 50  # of each tx port's line in M2O-6: the priority that is held
+BESIDE_PERCENT = 18  # all lossy ones together
+LOSSLESS_PERCENT = 56  # of the slower line: it has room for both. Of 400 Gb/s into 100 14 and 9
+LOSSY_PERCENT = 36
 
 Ports = Callable[[PortUnderTest], Sequence[ConnectedPort]]
 
@@ -167,7 +171,7 @@ ALIKE = (
 )
 BOTH = both_kinds(tx_port, "DSCP values that lead to lossless priorities and ones that lead to lossy priorities")
 SECOND = both_kinds(equal_ports, f"a second tx port: of the same speed, {ALIKE}")
-EACH_FROM_TWO = each_reached_lossless.where(lambda subject: SECOND.on(subject), SECOND.needs)
+EACH_FROM_TWO = each_reached_lossless.where(SECOND.on, SECOND.needs)
 FASTER = both_kinds(fast_port, f"a faster tx port: {ALIKE}")
 
 LOADS: Table = {

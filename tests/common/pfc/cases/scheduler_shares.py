@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..model.errors import QualificationError
-from ..model.numbered_rows import rows_of
+from ..model.numbered_rows import numbers_by_key
 from ..model.qos import ConfigDb, PortQos
 
 WEIGHTED = "DWRR"
@@ -40,7 +40,7 @@ def read_schedulers(config_db: ConfigDb, qos: PortQos) -> dict[int, Scheduler]:
 
 
 def _scheduler(config_db: ConfigDb, qos: PortQos, queue: int) -> Scheduler:
-    keys = (key for key, queues in rows_of(config_db, "QUEUE", qos.port).items() if queue in queues)
+    keys = (key for key, queues in numbers_by_key(config_db, "QUEUE", qos.port).items() if queue in queues)
     row = next((config_db["QUEUE"][key] for key in keys), {})
     name = str(row.get("scheduler", "")).strip("[]").split("|")[-1]
     profile = config_db.get("SCHEDULER", {}).get(name)

@@ -387,9 +387,11 @@ PAUSES_OBEYED = (
          ("no-queue-drops",), _only("M2O-6")),
 )
 """Pauses that arrive."""
+SHARES = Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",))
+"""Before what it brings about where nothing else is wrong; else after all that may have brought it about."""
 PAUSES_SENT = (
     Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "SPEED-2")),
-    Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",), _only("M2O", "SPEED")),
+    SHARES.where(_only("M2O", "SPEED")),
     Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
     Rule("pauses of {who} that hold its senders are sent out of {port}, not there", (EXPLAINED,),
          lambda found: found.any(*XOFF), _text(ASKED_NOWHERE), at=_not_paused),
@@ -422,7 +424,7 @@ REST = (
     Rule("the bytes of {who} that are dropped are not those of its frames", ("drop-bytes-agree",)),
     Rule("the watermarks of the queues of {who} do not show what they held", ("queue-watermark",)),
     Rule("the bytes that {port} counts are not those of its frames", ("octets-agree",), is_port=True),
-    Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",)),
+    SHARES,
     Rule("the receive counter of {who} lacks pauses of the first storm only, as if it began below 0",
          ("every-pause-counted",), _both(_only("every-pause-counted"), _only_at_first)),
     Rule("the receive counter of {who} is not the number of pauses sent", ("every-pause-counted",)),

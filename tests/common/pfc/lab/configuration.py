@@ -18,7 +18,7 @@ from typing import Any
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.numbered_rows import rows_of
+from ..model.numbered_rows import numbers_by_key
 from ..model.qos import PRIORITIES, ConfigDb, check_same_classes, read_port_qos
 from ..record.case import Target
 from .clock import Clock
@@ -278,7 +278,7 @@ def _keys(config_db: ConfigDb, device: str, table: str, port: str) -> dict[str, 
     Raises:
         QualificationError: a row is for several ports, or its key has another form.
     """
-    found = rows_of(config_db, table, port)
+    found = numbers_by_key(config_db, table, port)
     for key, covered in found.items():
         if "," in key or not covered:
             raise QualificationError(

@@ -25,6 +25,7 @@ READ_TRAITS = (
     " echo dlr:$(sonic-db-cli STATE_DB HGET 'SWITCH_CAPABILITY|switch' PFC_DLR_INIT_CAPABLE)"
     " recovery:$(sonic-db-cli STATE_DB HGET 'PFC_WD_STATE_TABLE|PFC_WD' RECOVERY_MECHANISM)"
 )
+"""A shell command: prints what else tells an ASIC, so far as it is known: `broadcom-dnx dlr:true recovery:hardware`."""
 
 
 class Host(Protocol):
@@ -135,15 +136,15 @@ class Dut:
             raise QualificationError(f"{self.name}: it has {asics} ASICs, each with databases of its own; expected one")
         own = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
         traits = checked(self.host, "traits", outputs).lower().replace('"', "").split()
+        known = (trait for trait in traits if not trait.endswith((":", ":none")))
+        names = (version.get("ASIC", "unknown"), own.get("switch_type"), own.get("platform"), *known)
         return SwitchState(
             device=self.name,
             config_db=config_db,
             interfaces=cli_text.interface_states(checked(self.host, "ports", outputs)),
             os_version=version.get("SONiC Software Version", "unknown"),
             hwsku=str(own.get("hwsku", version.get("HwSKU", "unknown"))),
-            asic=" ".join(filter(None, (
-                version.get("ASIC", "unknown"), *map(own.get, ("switch_type", "platform")),
-                *(trait for trait in traits if not trait.endswith((":", ":none")))))),
+            asic=" ".join(filter(None, names)),
             serial=version.get("Serial Number", ""),
         )
 

@@ -20,16 +20,19 @@ from .dut import WATCHDOG_STATISTICS, Dut
 from .reservation import Reservation
 from .watchdog_deviations import judges_whole_intervals
 
-DROP, FORWARD, ALERT = "drop", "forward", "alert"
-STORMED, OPERATIONAL = "stormed", "operational"
+DROP = "drop"
+FORWARD = "forward"
+ALERT = "alert"
+STORMED = "stormed"
+OPERATIONAL = "operational"
 MS_PER_S = 1000
 DEFAULT_POLL_MS = 100
 """Polling interval where CONFIG_DB says nothing (sonic-swss orchdaemon.cpp, PFC_WD_POLL_MSECS)."""
-POLL_INTERVAL = "'PFC_WD|GLOBAL' POLL_INTERVAL"
+POLL_FIELD = "'PFC_WD|GLOBAL' POLL_INTERVAL"
 FORGET_POLL_INTERVAL = (
-    f"[ -z \"$(sonic-db-cli CONFIG_DB HGET {POLL_INTERVAL})\" ] ||"
-    f" {{ sonic-db-cli CONFIG_DB HSET {POLL_INTERVAL} {DEFAULT_POLL_MS} && sleep 1"
-    f" && sonic-db-cli CONFIG_DB HDEL {POLL_INTERVAL}; }}"
+    f"[ -z \"$(sonic-db-cli CONFIG_DB HGET {POLL_FIELD})\" ] ||"
+    f" {{ sonic-db-cli CONFIG_DB HSET {POLL_FIELD} {DEFAULT_POLL_MS} && sleep 1"
+    f" && sonic-db-cli CONFIG_DB HDEL {POLL_FIELD}; }}"
 )
 """A shell command: the watchdog polls as where CONFIG_DB says nothing, also after a run that was killed. orchagent does
 not act on the removal of the field, and sees of two changes in a row the last one only: nothing says when it has seen
@@ -106,9 +109,10 @@ class Watchdog:
         Raises:
             QualificationError: the switch refuses, or says nothing and does nothing.
         """
+        kept = self._interval_kept()
         self.timers = timers
         before = {
-            **self._keep_interval(),
+            **kept,
             "stop": self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}"),
             "interval": self._dut.guarded(f"pfcwd interval {timers.poll_ms}"),
         }
@@ -158,7 +162,7 @@ class Watchdog:
     def stop(self) -> DutCounters:
         """Stops it; the switch's counters, with the statistics that it had just before."""
         found_ms = int(self._reservation.watchdog.get("GLOBAL", {}).get("POLL_INTERVAL", DEFAULT_POLL_MS))
-        back = f"sonic-db-cli CONFIG_DB HSET {POLL_INTERVAL} {found_ms}"
+        back = f"sonic-db-cli CONFIG_DB HSET {POLL_FIELD} {found_ms}"
         stop = self._dut.guarded(f"pfcwd stop {' '.join(self._ports)}")
         # those of all other queues too, so that the next run may begin with them
         statistics = f"{WATCHDOG_STATISTICS} && echo && {self._statistics}"
@@ -184,9 +188,9 @@ class Watchdog:
             raise QualificationError(f"{self._dut.name}: the watchdog is started on a reserved switch only")
         return self._dut.reservation
 
-    def _keep_interval(self) -> dict[str, str]:
-        """The command that writes down how the polling interval comes back, where the rows that were found do not have
-        it."""
+    def _interval_kept(self) -> dict[str, str]:
+        """The command that writes down how the polling interval comes back, once the reservation has that; none where
+        the rows that were found have the interval."""
         if "POLL_INTERVAL" in self._reservation.watchdog.get("GLOBAL", {}):
             return {}
         self._reservation.scripts.setdefault("watchdog-polls", FORGET_POLL_INTERVAL)

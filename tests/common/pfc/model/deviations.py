@@ -79,8 +79,8 @@ def deviation(name: str, asic: str, among: Sequence[Deviation] = DEVIATIONS) -> 
 
 def allowed_for(asic: str, tolerances: Tolerances, among: Sequence[Deviation]) -> list[dict[str, Any]]:
     """The differences that verdicts of a switch rest on, for its records: what among all deviations is special to its
-    ASIC (`SwitchState.asic`), and the loads, tolerances and limits of its testbed that are others than
-    where everything is exact."""
+    ASIC (`SwitchState.asic`), and the loads, tolerances and limits of its testbed that are others than where everything
+    is exact."""
     names = dict.fromkeys(one.name for one in among)
     special = [entry for entry in (deviation(name, asic, among) for name in names) if entry.asics]
     exact = asdict(EXACT)

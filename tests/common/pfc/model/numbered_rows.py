@@ -5,7 +5,7 @@ from __future__ import annotations
 from .qos import ConfigDb
 
 
-def rows_of(config_db: ConfigDb, table: str, port: str) -> dict[str, range]:
+def numbers_by_key(config_db: ConfigDb, table: str, port: str) -> dict[str, range]:
     """The keys of a table's rows that are for a port -> the numbers that each covers, none where it has another form.
 
     Args:

@@ -43,8 +43,7 @@ class Tolerances:
     reason: str
 
     def alike(self, counted: int, due: int) -> bool:
-        """Whether a switch counted as many frames as are due, as near as two counts of the same can be asked to
-        be."""
+        """Whether a switch counted as many frames as are due, as near as two counts of the same can be asked to be."""
         return abs(counted - due) * 100 <= due * self.count_tolerance_percent
 
     @property

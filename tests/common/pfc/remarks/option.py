@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..lab.option import Option
 from ..lab.port_plan import PortPlan, PortRequest
 from ..model.errors import QualificationError
-from ..model.numbered_rows import rows_of
+from ..model.numbered_rows import numbers_by_key
 from ..model.ports import ConnectedPort
 from ..model.qos import PRIORITIES, ConfigDb, PortQos, map_of
 
@@ -67,7 +67,7 @@ def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:
 def _lossless_queues(config_db: ConfigDb, port: str) -> set[int]:
     """Queues of a port that have a lossless WRED profile."""
     return {
-        queue for key, queues in rows_of(config_db, "QUEUE", port).items() for queue in queues
+        queue for key, queues in numbers_by_key(config_db, "QUEUE", port).items() for queue in queues
         if "LOSSLESS" in str(config_db["QUEUE"][key].get("wred_profile", "")).upper()
     }
 

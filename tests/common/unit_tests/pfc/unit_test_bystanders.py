@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.common.pfc.accounting.bystanders import WHOLE_PAIRS, bystander_flows, flows_beside
+from tests.common.pfc.accounting.bystanders import PAIRS_OF_ALL_PRIORITIES, bystander_flows, flows_beside
 from tests.common.pfc.model.traffic import FlowPlan, Role, pfc_frame
 from tests.common.unit_tests.pfc.unit_test_accounting import SUBJECT
 
@@ -27,7 +27,7 @@ def test_all_pairs_send_lossless_data_beside_a_storm_and_some_send_everything() 
         flows = [replace(DATA, name=f"data {number}"), STORM]
         beside = flows_beside(WIDE, flows)
         whole = pairs_of([flow for flow in beside if flow.priority not in WIDE.qos.lossless])
-        assert len(whole) == WHOLE_PAIRS and nearest in whole, beside
+        assert len(whole) == PAIRS_OF_ALL_PRIORITIES and nearest in whole, beside
         assert beside == flows_beside(WIDE, flows), "it follows from the flows alone"
         lossless = [flow for flow in beside if flow.priority in WIDE.qos.lossless]
         assert pairs_of(lossless) == pairs_of(bystander_flows(WIDE)), "a pause may act at any port"

@@ -8,10 +8,11 @@ from ...record.case import Target
 from ..engine import Targets
 from ..targets import CHANGEABLE, each, together
 
-NEEDS = (
-    "a lossless priority that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable) in software (STATE_DB"
-    " PFC_WD_STATE_TABLE|PFC_WD RECOVERY_MECHANISM)"
+WATCHED = (
+    "that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable) in software (STATE_DB PFC_WD_STATE_TABLE|PFC_WD"
+    " RECOVERY_MECHANISM)"
 )
+NEEDS = f"a lossless priority {WATCHED}"
 
 
 def watched(qos: PortQos) -> Target:
@@ -30,8 +31,7 @@ def _in_software(targets: Targets) -> Targets:
 
 each_watched = _in_software(each(watched, NEEDS))
 all_watched = _in_software(together(watched, 1, NEEDS))
-SEVERAL = NEEDS.replace("a lossless priority", "several lossless priorities")
-several_watched = _in_software(together(watched, 2, SEVERAL))
+several_watched = _in_software(together(watched, 2, f"several lossless priorities {WATCHED}"))
 FORWARDS = "a platform whose watchdog has the action `forward`"
 all_watched_forwarding = all_watched.where(lambda subject: forwards(subject.asic), FORWARDS)
 all_watched_changing = all_watched.where(
