@@ -146,11 +146,13 @@ class LoadRun(CaseRun):
         offered: what was sent.
         rates: priority -> frames received in the window in which rates were steady; empty: they were not measured.
         drops: what the switch counted as dropped; None: nothing had to be, and it was not read.
+        exact: whether the clock was.
     """
 
     offered: OfferedLoad
     rates: Mapping[int, int]
     drops: DataCounters | None
+    exact: bool
 
     @property
     def lossy(self) -> list[int]:
@@ -255,7 +257,9 @@ def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters)
     sent = lab.generator.stats(traffic.flows)
     after = lab.dut.counters(also=also)
     drops = _counted(lab, offered, after).since(_counted(lab, offered, before)) if loses else None
-    return LoadRun(lab.subject, before, during or after, after, target, {"sent": sent}, offered, rates, drops)
+    return LoadRun(
+        lab.subject, before, during or after, after, target, {"sent": sent}, offered, rates, drops, lab.clock.exact
+    )
 
 
 def _counted(lab: Lab, offered: OfferedLoad, reading: DutCounters) -> DataCounters:
@@ -399,14 +403,14 @@ def _shares(run: LoadRun) -> Iterator[Check]:
     if not exact:
         due = in_all * float(sum(run.offered.given[priority] for priority in run.lossy))
         got = sum(run.rates[priority] for priority in run.lossy)
-        expected = f"{due:.0f} or more of {in_all} frames received by weight (5 % less)"
+        expected = f"{due:.0f} or more of {in_all} frames received by weight ({LOSSY_TOLERANCE:.0%} less)"
         place = Place(f"{run.subject.where()} {named(run.lossy)}", LOSSY)
         yield fail_unless("share-by-weight", place, got >= due * (1 - LOSSY_TOLERANCE), expected, got)
 
 
 def _near(run: LoadRun, due: float) -> float:
     """How many frames a share may be off."""
-    return due * SHARE_TOLERANCE if run.offered.timing == WALL else SHARE_FRAMES
+    return SHARE_FRAMES if run.exact else due * SHARE_TOLERANCE
 
 
 def _line_full(run: LoadRun, times: Timing) -> Check:
@@ -416,7 +420,7 @@ def _line_full(run: LoadRun, times: Timing) -> Check:
     seconds = times.window_s
     got = sum(run.rates.values())
     plan = run.flows("sent")[0].plan
-    if times == WALL:  # in whole seconds, where the generator takes no others
+    if not run.exact:  # in whole seconds, where the generator takes no others
         seconds = plan.seconds or times.data_s
         got = run.received
     carried = line_rate_fps(plan.mean_bytes, run.subject.pair.speed_mbps) * Fraction(seconds)
@@ -451,7 +455,7 @@ def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
     """What the line has no room for is counted as dropped, by port and by queue (or by priority group, where a frame
     was dropped as it entered). On hardware frames of the switch's own may be among them."""
     missing = sum(flow.frames_tx for flow in run.flows("sent")) - run.received
-    allowed = own_frames(run.offered.timing != WALL)
+    allowed = own_frames(run.exact)
     where_else = VOQ_UNREAD if any(name in run.subject.asic for name in VOQ) else ""
     for name, what, seen, priority in (
         ("port-drops-counted", "ports (TX_DRP, RX_DRP)", drops.drops_by_port, None),
@@ -470,7 +474,7 @@ def _drops_counted(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
 
 def _drop_bytes_agree(run: LoadRun, drops: DataCounters) -> Iterator[Check]:
     """The bytes that a queue counts as dropped are those of as many frames as it does, of the sizes that were sent."""
-    allowed = own_frames(run.offered.timing != WALL)
+    allowed = own_frames(run.exact)
     for priority in sorted(set(run.offered.wanted) & set(drops.queue_drop_bytes)):
         plans = [flow.plan for flow in run.flows("sent") if priority_of(flow) == priority]
         sizes = [size for plan in plans for size in ([one for one, _ in plan.mix] or [plan.frame_bytes])]

@@ -57,14 +57,20 @@ class Targets:
     Attributes:
         on: the targets on a port: the case is carried out once for each. None: it cannot be carried out there.
         needs: what a port has to have for that, for a note: "several lossless priorities".
+        wider: those that these are part of: what they need is needed too.
     """
 
     on: Callable[[PortUnderTest], list[Target]]
     needs: str = ""
+    wider: Targets | None = None
 
     def where(self, holds: Callable[[PortUnderTest], object], needs: str) -> Targets:
         """The same on ports of which something holds; `needs` says what."""
-        return Targets(lambda subject: self.on(subject) if holds(subject) else [], needs)
+        return Targets(lambda subject: self.on(subject) if holds(subject) else [], needs, self)
+
+    def lack(self, subject: PortUnderTest) -> str | None:
+        """What a port lacks, the first of several things; None: nothing."""
+        return None if self.on(subject) else (self.wider.lack(subject) if self.wider else None) or self.needs
 
 
 @dataclass(frozen=True)

@@ -463,5 +463,5 @@ CASES: Table = {
     SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless),
     OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless),
     THRESHOLD_CHANGED: Procedure(overflow_otherwise, was_overflowed, judge_overflow, all_reached_lossless.where(
-        lambda subject: subject.changeable, f"{all_reached_lossless.needs}, and {CHANGEABLE}")),
+        lambda subject: subject.changeable, CHANGEABLE)),
 }

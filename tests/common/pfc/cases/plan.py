@@ -68,5 +68,4 @@ def targets(case: PlanCase, subject: PortUnderTest) -> list[Target]:
 
 def lack_of(case: PlanCase, subject: PortUnderTest) -> str | None:
     """What a port lacks for a case; None: it can be carried out there."""
-    found = procedures()[case].targets
-    return lacking(case, subject) or (None if found.on(subject) else found.needs)
+    return lacking(case, subject) or procedures()[case].targets.lack(subject)

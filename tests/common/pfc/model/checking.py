@@ -158,9 +158,7 @@ def all_at_rate(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], w
     back sends less and loses nothing: only this notices."""
     for flow in flows:
         least = least_load(subject, flow.plan)
-        expected = f"at least {least} frames received {when}"
-        place = at_flow(subject, flow)
-        yield fail_unless(name, place, flow.frames_rx >= least, expected, flow.frames_rx)
+        yield at_least(name, at_flow(subject, flow), least, f"frames received {when}", flow.frames_rx)
 
 
 def storm_sent(place: Place, storms: Iterable[FlowStats], least: int) -> Iterator[Check]:

@@ -6,7 +6,9 @@ import json
 import pytest
 
 from tests.common.pfc.cases import sent_pauses, watchdog
-from tests.common.pfc.cases.plan import deviations
+from tests.common.pfc.cases.plan import deviations, lack_of
+from tests.common.pfc.cases.watchdog.all_to_all import FORWARD_ALL_TO_ALL, THREE_PORTS
+from tests.common.pfc.cases.watchdog.watched import FORWARDS, IN_SOFTWARE
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.deviations import DEVIATIONS, allowed_for
 from tests.common.pfc.model.tolerances import EXACT, HARDWARE
@@ -69,3 +71,17 @@ def test_actions_that_a_platform_refuses_are_not_tried(asic, left_out):
     found = {case.plan_id for case, own in table.items()
              if own.targets.on(subject) and not own.targets.on(dataclasses.replace(subject, asic=asic))}
     assert found == left_out, found
+
+
+@pytest.mark.parametrize(("asic", "ports", "lack"), [
+    ("broadcom", 2, None),
+    ("broadcom recovery:hardware", 2, IN_SOFTWARE),
+    ("broadcom recovery:hardware", 1, IN_SOFTWARE),
+    ("cisco-8000", 2, FORWARDS),
+    ("cisco-8000", 1, THREE_PORTS.needs),
+])
+def test_what_is_said_to_be_lacking_is_lacking(asic, ports, lack):
+    """Of several things that a case needs the first one that is not there."""
+    planned = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None).subject
+    subject = dataclasses.replace(planned, further=(planned.pair.tx,) if ports == 2 else (), asic=asic)
+    assert lack_of(FORWARD_ALL_TO_ALL, subject) == lack

@@ -33,9 +33,7 @@ THREE_PORTS = all_watched.where(
     equal_ports,
     "a second port of the same speed for data to enter by, on another traffic generator than the port under test",
 )
-THREE_PORTS_FORWARDING = THREE_PORTS.where(
-    lambda subject: forwards(subject.asic), f"{THREE_PORTS.needs}; and {FORWARDS}"
-)
+THREE_PORTS_FORWARDING = THREE_PORTS.where(lambda subject: forwards(subject.asic), FORWARDS)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,8 @@ from ...record.case import Target
 from ..engine import Targets
 from ..targets import CHANGEABLE, each, together
 
-WATCHED = (
-    "that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable) in software (STATE_DB PFC_WD_STATE_TABLE|PFC_WD"
-    " RECOVERY_MECHANISM)"
-)
+WATCHED = "that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable)"
+IN_SOFTWARE = "a watchdog in software (STATE_DB PFC_WD_STATE_TABLE|PFC_WD RECOVERY_MECHANISM)"
 NEEDS = f"a lossless priority {WATCHED}"
 
 
@@ -26,7 +24,7 @@ def watched(qos: PortQos) -> Target:
 
 def _in_software(targets: Targets) -> Targets:
     """The same where orchagent is the watchdog."""
-    return targets.where(lambda subject: is_in_software(subject.asic), targets.needs)
+    return targets.where(lambda subject: is_in_software(subject.asic), IN_SOFTWARE)
 
 
 each_watched = _in_software(each(watched, NEEDS))
