@@ -6,10 +6,11 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ..lab.configuration import NAME
+from ..lab.configuration import NAME, keys_of_port
 from ..lab.lab import Lab
 from ..lab.reservation import Rows
 from ..model.errors import QualificationError
+from ..model.numbered_rows import numbers_by_key
 from ..model.qos import ConfigDb
 from ..record.case import Target
 
@@ -24,31 +25,32 @@ def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target) -> Rows:
     something else of one of them.
 
     Raises:
-        QualificationError: the switch does not say which profile they have, or it has no such threshold.
+        QualificationError: the switch does not say which profile they have, or it has no such threshold; or a row of
+            theirs is other ports' too.
     """
     port = lab.subject.pair.tx.port
-    keys = [key for key in config_db.get("BUFFER_PG", {}) if key.startswith(f"{port}|") and covers_any(key, target)]
-    in_effect = _rows_in_effect(lab, port, target)
+    keys = _of_any(keys_of_port(config_db, lab.dut.name, "BUFFER_PG", port), target)
+    in_effect = _keys_in_effect(lab, port, target)
     profile = _profile_of(lab, in_effect[0])
     if "dynamic_th" not in profile:
         raise QualificationError(
             f"{lab.subject.where(port=port)}: the buffer profile of priority {target[0]} has no dynamic_th: {profile}"
         )
     changed = {**profile, "dynamic_th": str(max(LEAST, int(profile["dynamic_th"]) - SMALLER))}
-    groups = keys or [row.removeprefix(TABLE).replace(":", "|") for row in in_effect]
-    return {"BUFFER_PROFILE": {NAME: changed}, "BUFFER_PG": {key: {"profile": NAME} for key in groups}}
+    return {"BUFFER_PROFILE": {NAME: changed}, "BUFFER_PG": {key: {"profile": NAME} for key in keys or in_effect}}
 
 
-def covers_any(key: str, target: Target) -> bool:
-    """Whether a key of BUFFER_PG, `Ethernet0|3-4`, is that of one of these priorities."""
-    first, _, last = key.split("|")[1].partition("-")
-    return any(int(first) <= priority <= int(last or first) for priority in target)
+def _of_any(groups_of: Mapping[str, range], target: Target) -> list[str]:
+    """The keys of rows that are for one of these priorities at least."""
+    return sorted(key for key, groups in groups_of.items() if not set(target).isdisjoint(groups))
 
 
-def _rows_in_effect(lab: Lab, port: str, target: Target) -> list[str]:
-    """The keys of the tested priorities' groups as orchagent has them: APPL_DB, where derived ones are too."""
+def _keys_in_effect(lab: Lab, port: str, target: Target) -> list[str]:
+    """The keys, as CONFIG_DB would have them, of the tested priorities' groups as orchagent has them: APPL_DB, where
+    derived ones are too."""
     said = lab.dut.ask({"groups": f"sonic-db-cli APPL_DB KEYS '{TABLE}{port}:*'"})["groups"].split()
-    keys = sorted(key for key in said if covers_any(key.replace(f"{TABLE}{port}:", "|"), target))
+    rows: ConfigDb = {"BUFFER_PG": {row.removeprefix(TABLE).replace(":", "|"): {} for row in said}}
+    keys = _of_any(numbers_by_key(rows, "BUFFER_PG", port), target)
     if not keys:
         raise QualificationError(
             f"{lab.subject.where(port=port)}: expected a row {TABLE}{port}:{target[0]} in APPL_DB, got"
@@ -57,8 +59,8 @@ def _rows_in_effect(lab: Lab, port: str, target: Target) -> list[str]:
     return keys
 
 
-def _profile_of(lab: Lab, row: str) -> Mapping[str, Any]:
-    """The profile of a row of APPL_DB."""
-    name = f"sonic-db-cli APPL_DB HGET '{row}' profile"
+def _profile_of(lab: Lab, key: str) -> Mapping[str, Any]:
+    """The profile of a priority group's row in APPL_DB."""
+    name = f"sonic-db-cli APPL_DB HGET '{TABLE}{key.replace('|', ':')}' profile"
     said = lab.dut.ask({"row": f'sonic-db-cli APPL_DB HGETALL "BUFFER_PROFILE_TABLE:$({name})"'})["row"].strip()
     return dict(ast.literal_eval(said or "{}"))

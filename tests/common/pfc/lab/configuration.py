@@ -254,7 +254,7 @@ def _of_port(
         change: what becomes lossless or lossy.
         needed: what else has to have a row.
     """
-    keys = _keys(config_db, device, table, port)
+    keys = keys_of_port(config_db, device, table, port)
     found = {number: config_db[table][key] for key, covered in keys.items() for number in covered}
     models = {
         role: next((found[number] for number in sorted(found) if number < 8 and (number in change.now) is role), None)
@@ -272,7 +272,7 @@ def _of_port(
     return {**dict.fromkeys(split), **changed}
 
 
-def _keys(config_db: ConfigDb, device: str, table: str, port: str) -> dict[str, range]:
+def keys_of_port(config_db: ConfigDb, device: str, table: str, port: str) -> dict[str, range]:
     """The keys of a port's rows in such a table, with the numbers that each covers.
 
     Raises:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.common.pfc.cases.buffer_threshold import smaller_threshold
 from tests.common.pfc.cases.reconfigured import wait_for_groups
 from tests.common.pfc.lab.configuration import NAME, RowRestorer, as_found, lossless_set, trusting_tags
 from tests.common.pfc.lab.restore import SwitchRestorer
@@ -203,3 +204,51 @@ def test_a_priority_that_gets_no_group_is_told():
         "dut Ethernet4 priority 3: PORT_QOS_MAP|Ethernet4 pfc_enable has it, but 20 s later the switch has no priority"
         " group for it (BUFFER_PG_TABLE in APPL_DB)"
     ), str(error.value)
+
+
+class AskedForProfile:
+    """A switch with these groups in APPL_DB, all of one profile."""
+
+    name = "dut"
+
+    def __init__(self, *keys):
+        """`keys`: `Ethernet0:3-4`."""
+        self.printed = {
+            "groups": " ".join(f"BUFFER_PG_TABLE:{key}" for key in keys),
+            "row": "{'xoff': '165568', 'dynamic_th': '-2'}",
+        }
+        self.asked = []
+
+    def ask(self, commands):
+        """What each command prints."""
+        self.asked += commands.values()
+        return {name: self.printed[name] for name in commands}
+
+
+def groups_changed(switch, config_db, priorities=(3, 4)):
+    """The rows of BUFFER_PG that get another threshold on Ethernet0."""
+    subject = SimpleNamespace(pair=SimpleNamespace(tx=SimpleNamespace(port="Ethernet0")),
+                              where=lambda port: f"dut {port}")
+    rows = smaller_threshold(SimpleNamespace(dut=switch, subject=subject), config_db, priorities)
+    assert rows["BUFFER_PROFILE"] == {NAME: {"xoff": "165568", "dynamic_th": "-4"}}, rows
+    return set(rows["BUFFER_PG"])
+
+
+@pytest.mark.parametrize(("in_config_db", "in_effect", "changed"), [
+    (("Ethernet0|0", "Ethernet0|3-4", "Ethernet4|3-4"), ("Ethernet0:0", "Ethernet0:3-4"), {"Ethernet0|3-4"}),
+    (("Ethernet0|3", "Ethernet0|4"), ("Ethernet0:3", "Ethernet0:4"), {"Ethernet0|3", "Ethernet0|4"}),
+    (("Ethernet0|0-2", "Ethernet0|2-7"), ("Ethernet0:2-7",), {"Ethernet0|2-7"}),
+    (("Ethernet0|0",), ("Ethernet0:0", "Ethernet0:3-4"), {"Ethernet0|3-4"}),
+])
+def test_another_threshold_is_for_the_rows_that_the_groups_have(in_config_db, in_effect, changed):
+    """Those of CONFIG_DB, and of APPL_DB where it has none."""
+    switch = AskedForProfile(*in_effect)
+    assert groups_changed(switch, {"BUFFER_PG": dict.fromkeys(in_config_db, {})}) == changed
+    assert any("'BUFFER_PG_TABLE:Ethernet0:" in command for command in switch.asked), switch.asked
+
+
+def test_another_threshold_is_not_for_other_ports_too():
+    """A row that several ports share cannot be changed for one of them, and a second one beside it would be taken away
+    with the group."""
+    with pytest.raises(QualificationError, match="dut: BUFFER_PG.Ethernet0,Ethernet4.3-4 in CONFIG_DB cannot be"):
+        groups_changed(AskedForProfile("Ethernet0,Ethernet4:3-4"), {"BUFFER_PG": {"Ethernet0,Ethernet4|3-4": {}}})

@@ -8,7 +8,6 @@ import pytest
 
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
-from tests.common.pfc.cases.buffer_threshold import covers_any
 from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
 from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, _time_kept, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
@@ -249,14 +248,6 @@ def test_statistics_of_all_queues_and_of_the_watched_ones_in_one_answer():
         "Ethernet8:3": WatchdogRow("operational", 2, 2, tx_dropped=9),
         "Ethernet0:3": WatchdogRow("operational", 0, 0),
     }, rows
-
-
-@pytest.mark.parametrize(
-    ("key", "covers"), [("|3-4", True), ("|4", True), ("|0", False), ("Ethernet64|0-2", False), ("|2-7", True)]
-)
-def test_rows_of_priority_groups(key, covers):
-    """Keys are a number or a range."""
-    assert covers_any(key, (3, 4)) is covers, key
 
 
 def outage_of(timers, lasted_s=1.0, gap="", test_tx=1000, label=""):
