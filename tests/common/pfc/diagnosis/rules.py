@@ -88,6 +88,11 @@ def _at_own(found: Symptoms) -> Symptoms:
     return found.where(lambda one: one.port == found.tested)
 
 
+def _counted_beside(found: Symptoms) -> Symptoms:
+    """Received pauses that another port than the one under test counts."""
+    return found.where(lambda one: one.port != found.tested).saying("PFC. Rx, as")
+
+
 def _too_many(found: Symptoms) -> Symptoms:
     """Those that saw more frames than were sent."""
     counted = re.compile(r"expected all (\d+) frames .*, got (\d+)")
@@ -280,10 +285,10 @@ ELSEWHERE = (
          _both(_only(EXPLAINED, "bystander-unaffected"), _only_where_data_is), _text(HOLDS_BESIDE), at=_at_tested),
     Rule(lambda found: f"a pause that arrives at {found.tested_port} also stops {found.who} at {_first_port(found)}",
          ("bystander-unaffected",), _only(EXPLAINED, "bystander-unaffected"), at=_at_tested),
-    Rule("pauses that arrive there are counted at {port} too", (EXPLAINED,), _only(EXPLAINED), _text("PFC. Rx, as"),
+    Rule("pauses that arrive there are counted at {port} too", (EXPLAINED,), _only(EXPLAINED), _counted_beside,
          at=_at_tested),
     Rule("pauses that arrive there are counted at {port}, not there", (EXPLAINED,),
-         _only(EXPLAINED, "pause-counted", "every-pause-counted"), _text("PFC. Rx, as"), at=_at_tested),
+         _only(EXPLAINED, "pause-counted", "every-pause-counted"), _counted_beside, at=_at_tested),
     Rule("pauses of {who} that hold its senders are sent out of {port} too", (EXPLAINED,), _only(EXPLAINED),
          _text(ASKED_NOWHERE), at=_congested),
     Rule("frames that leave are counted as received", (EXPLAINED,), _only(EXPLAINED, "pauses-are-no-data"),
