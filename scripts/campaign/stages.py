@@ -10,7 +10,7 @@ from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
 
-LONG = ("HOP", "LSET", "PAIRS", "SOAK")
+LONG = ("HOP", "LSET", "SIZE", "PAIRS", "SOAK")
 """Families that take minutes each; they come last."""
 QUICK_STAGES = len(QUICK)
 """So many stages, the first ones, are those of `pfc-qualify --quick`."""
