@@ -243,7 +243,8 @@ def groups_changed(switch, config_db, priorities=(3, 4)):
 def test_another_threshold_is_for_the_rows_that_the_groups_have(in_config_db, in_effect, changed):
     """Those of CONFIG_DB, and of APPL_DB where it has none."""
     switch = AskedForProfile(*in_effect)
-    assert groups_changed(switch, {"BUFFER_PG": dict.fromkeys(in_config_db, {})}) == changed
+    found = groups_changed(switch, {"BUFFER_PG": dict.fromkeys(in_config_db, {})})
+    assert found == changed, found
     assert any("'BUFFER_PG_TABLE:Ethernet0:" in command for command in switch.asked), switch.asked
 
 

@@ -84,4 +84,5 @@ def test_what_is_said_to_be_lacking_is_lacking(asic, ports, lack):
     """Of several things that a case needs the first one that is not there."""
     planned = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None).subject
     subject = dataclasses.replace(planned, further=(planned.pair.tx,) if ports == 2 else (), asic=asic)
-    assert lack_of(FORWARD_ALL_TO_ALL, subject) == lack
+    found = lack_of(FORWARD_ALL_TO_ALL, subject)
+    assert found == lack, found
