@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PYTHON = ROOT / ".venv-ixnetwork/bin/python"
 SCRIPT = ROOT / "scripts/ixnetwork_check.py"
 OBJECTS = ROOT / "scripts/tests/test_ixnetwork_objects.py"
-HABITS_TRIED = ("odd", "card=ravenEightHundredGigLan", "crc-errors", "link-flaps")
-SCENARIOS = ("PFC-1", "COUNT-1", "SENT-1")
+HABITS_TRIED = ("odd", "crc-errors")
+SCENARIOS = ("PFC-1", "SENT-1")
 FAULT = "pause-ignored@Ethernet0"
 HANG_S = 1200
 installed = pytest.mark.skipif(
@@ -47,7 +47,7 @@ def test_the_objects_that_configurations_become(tmp_path: Path) -> None:
 
 
 @installed
-@pytest.mark.slow("five virtual testbeds, one after another: three minutes")
+@pytest.mark.slow("three virtual testbeds, one after another: two minutes")
 def test_a_sample_of_habits_and_a_broken_switch(tmp_path: Path) -> None:
     """A correct switch passes whatever the chassis does; what it cannot do is said; a broken one is caught."""
     ended = run(SCRIPT, "--results", tmp_path / "results", "--habits", ",".join(HABITS_TRIED), "--scenario",
@@ -55,13 +55,11 @@ def test_a_sample_of_habits_and_a_broken_switch(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     report = tmp_path / "results" / "ixnetwork-check.json"
     came: list[dict[str, Any]] = json.loads(report.read_text(encoding="utf-8"))
-    odd, card, crc, flaps, broken = came
+    odd, crc, broken = came
     assert odd["verdicts"] == dict.fromkeys(SCENARIOS, "PASS") and odd["reason"] == "", odd
-    assert [one["verdicts"] for one in (card, crc, flaps)] == [{"PFC-1": "ERROR"}] * 3, came
-    assert "of a card of type ravenEightHundredGigLan: expected PFC, got none" in card["reason"]
-    assert "has CRC errors" in crc["reason"] and "went down and up" in flaps["reason"]
+    assert crc["verdicts"] == {"PFC-1": "ERROR"} and "has CRC errors" in crc["reason"], crc
     assert broken["verdicts"] == {"PFC-1": "FAIL"} and "frames received while paused" in broken["reason"], broken
-    assert ended.stdout.splitlines()[-1] == f"5 of 5 runs came out as they have to; {report}"
+    assert ended.stdout.splitlines()[-1] == f"3 of 3 runs came out as they have to; {report}"
 
 
 def test_each_habit_that_is_tried_exists() -> None:

@@ -29,8 +29,6 @@ def halves(options: Sequence[str]) -> dict[str, list[str]]:
 
 
 HALVES = halves(OPTIONS)
-TWO_HALVES = dict(list(HALVES.items())[:2])
-"""Each option is in one of them: the pairs are left to what takes seconds, collecting."""
 SLOW = pytest.mark.slow("half of the options, ten times: four seconds each")
 
 
@@ -97,12 +95,10 @@ def test_any_option_is_deleted_where_any_other_is_kept() -> None:
     assert pairs == set(permutations(OPTIONS, 2))
 
 
-@pytest.mark.slow("the unit tests of the core and of half of the options, three times: half a minute each")
-@pytest.mark.parametrize("options", [*TWO_HALVES.values(), OPTIONS], ids=[*TWO_HALVES, "all"])
-def test_without_options_the_tests_of_the_others_are_green(
-    checkout: Path, options: list[str]  # noqa: F811
-) -> None:
+@pytest.mark.slow("the unit tests of the core: half a minute")
+def test_without_options_the_tests_of_the_core_are_green(checkout: Path) -> None:  # noqa: F811
+    """With sets of options it is tried what takes seconds, collecting."""
     overlay(checkout)
-    delete(checkout, options)
+    delete(checkout, OPTIONS)
     ended = run_pytest(checkout, "-c", "tests/pytest.ini", "--rootdir", ".", *UNIT_TESTS, "-k", f"not {ABOUT_OTHERS}")
     assert ended.returncode == 0 and " passed" in ended.stdout, ended.stdout[-6000:] + ended.stderr

@@ -274,9 +274,9 @@ def test_a_testbed_that_is_up_already(tmp_path: Path, monkeypatch: pytest.Monkey
         subprocess.run([*virtual_testbed, "down", NAMES[0], *where], check=True, stdout=subprocess.DEVNULL)
 
 
-@pytest.mark.slow("a broken switch through much of the plan")
+@pytest.mark.slow("a broken switch through two families of the plan")
 def test_a_fail_is_short_and_says_where_the_rest_is(tmp_path: Path) -> None:
-    ended = qualify_in(tmp_path, "--quick", "--fault", "pause-ignored@Ethernet0")
+    ended = qualify_in(tmp_path, "--scenario", "PFC,FRAME", "--fault", "pause-ignored@Ethernet0")
     lines = ended.stdout.splitlines()
     assert (ended.returncode, ended.stderr) == (1, ""), ended.stdout
     assert len(lines) <= MOST_LINES, ended.stdout
@@ -287,7 +287,7 @@ def test_a_fail_is_short_and_says_where_the_rest_is(tmp_path: Path) -> None:
     assert "<b>deliberately broken:</b> <bdi>pause-ignored@Ethernet0</bdi>" in Path(page).read_text(encoding="utf-8")
     events_of_run = Path(page).with_name("items.jsonl").read_text(encoding="ascii").splitlines()
     planned = sum(int(items) for items in re.findall(r"^[A-Z0-9]+ +(\d+) items ", ended.stdout, re.MULTILINE))
-    assert sum("family" in json.loads(line) for line in events_of_run) == planned > 30
+    assert sum("family" in json.loads(line) for line in events_of_run) == planned > 10
 
 
 def test_what_outlives_its_step_is_ended() -> None:

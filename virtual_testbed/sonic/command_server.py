@@ -22,8 +22,7 @@ import sys
 import sysconfig
 import time
 import traceback
-import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,6 +30,7 @@ from typing import Any, NoReturn
 from virtual_testbed.process import PARENT_VARIABLE, die_with_parent
 from virtual_testbed.sonic import commands
 from virtual_testbed.sonic.command_client import RETURN_CODE_BYTES, SOCKET, STARTED
+from virtual_testbed.sonic.commands.context import run
 from virtual_testbed.sonic.commands.sudo import become_root
 
 _LIBRARIES = ("jsonpatch", "jsonpointer", "shutil", "tabulate", "yaml")  # what commands import when they need it
@@ -230,16 +230,14 @@ def _close(file: Any) -> None:
         file.close()
 
 
-def _load_programs() -> dict[str, types.CodeType]:
-    """Import all that commands import; returns what `python -m` would run, by the module's name."""
+def _load_programs() -> dict[str, Callable[[], object]]:
+    """Import all that commands import; returns their programs by the module's name."""
     for name in _LIBRARIES:
         importlib.import_module(name)
-    programs = {}
-    for found in pkgutil.iter_modules(commands.__path__):
-        module: Any = importlib.import_module(f"{commands.__name__}.{found.name}")
-        programs[found.name] = module.__spec__.loader.get_code(module.__name__)
+    modules = {found.name: importlib.import_module(f"{commands.__name__}.{found.name}")
+               for found in pkgutil.iter_modules(commands.__path__)}
     gc.freeze()
-    return programs
+    return {name: module.main for name, module in modules.items() if hasattr(module, "main")}
 
 
 def _take_over(request: CommandRequest) -> None:
@@ -262,15 +260,12 @@ def _take_over(request: CommandRequest) -> None:
         setattr(sys, f"__{name}__", getattr(sys, name))
 
 
-def _run(program: types.CodeType, request: CommandRequest) -> NoReturn:
-    """Run a module as `python -m` does, and end as Python does."""
-    module = types.ModuleType("__main__")
-    module.__file__ = program.co_filename
-    sys.modules["__main__"] = module
-    sys.argv = [program.co_filename, *request.words]
+def _run(program: Callable[[], object], request: CommandRequest) -> NoReturn:
+    """Run a command as `python -m` does, and end as Python does."""
+    sys.argv = [request.module, *request.words]
     status = 0
     try:
-        exec(program, module.__dict__)
+        run(program)
     except SystemExit as end:
         status = _exit_status(end.code)
     except BaseException as error:

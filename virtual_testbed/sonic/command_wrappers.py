@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import compileall
 import json
+import os
 import py_compile
 import shlex
 import sys
@@ -67,15 +68,16 @@ def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
     (folder / ".context.json").write_text(json.dumps(dict(context), indent=1), encoding="utf-8")
     (folder / ".context.json").chmod(0o644)
     python = shlex.quote(sys.executable)
+    bare = shlex.quote(os.path.realpath(sys.executable)) + " -I -S"  # without looking for the libraries of a venv
     settings = (f"export SONIC_CONTEXT={shlex.quote(str(folder / '.context.json'))} SONIC_VIEW={view}"
                 f" SONIC_ROOT={shlex.quote(root)}\n")
     package = f"PYTHONPATH={shlex.quote(f'{PACKAGE_ROOT}:{LIBRARIES}')} PYTHONDONTWRITEBYTECODE=1"
     client = shlex.quote(_compiled(Path(__file__).parent / "command_client.py", folder))
     for name, module in MODULES.items():
-        start = f"exec {python} -I -S {client} {shlex.quote(str(command_folder(root)))} {module}"
+        start = f"exec {bare} {client} {shlex.quote(str(command_folder(root)))} {module}"
         _write(folder / name, f"{settings}{package} {start} \"$@\"\n")
     sudo = shlex.quote(_compiled(Path(__file__).parent / "commands" / "sudo.py", folder))
-    _write(folder / "sudo", f"{settings}exec {python} -I -S {sudo} \"$@\"\n")
+    _write(folder / "sudo", f"{settings}exec {bare} {sudo} \"$@\"\n")
     here = Path(__file__).parent
     found = [here / "vendor/host", *([here / "path_shim"] if root else [])]
     shim = f"PYTHONPATH={shlex.quote(':'.join(map(str, found)))} PYTHONDONTWRITEBYTECODE=1 "

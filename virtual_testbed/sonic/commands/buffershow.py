@@ -23,5 +23,10 @@ def cli(context: click.Context, /, show_config: bool, namespace: str | None, ver
     show_information(this_switch(), verbose)
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="buffershow")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="buffershow"))
+    run(main)

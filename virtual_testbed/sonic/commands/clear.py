@@ -101,5 +101,10 @@ for _name in ("unicast", "multicast", "all"):
     queue_watermark.command(_name, help=f"Clear user watermark of {_name} queues")(_clear_queue_watermarks)
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="sonic-clear")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="sonic-clear"))
+    run(main)

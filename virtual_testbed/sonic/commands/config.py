@@ -202,5 +202,10 @@ def load_minigraph(yes: bool, options: tuple[str, ...]) -> None:
              "(`config reload` loads /etc/sonic/config_db.json, or the factory configuration where there is none)")
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="config")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="config"))
+    run(main)

@@ -77,5 +77,10 @@ def show() -> None:
     click.echo(tabulate(table, headers=("Type", "Interval (in ms)", "Status"), tablefmt="simple", missingval=""))
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="counterpoll")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="counterpoll"))
+    run(main)

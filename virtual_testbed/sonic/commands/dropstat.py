@@ -108,5 +108,10 @@ def cli(command: str, group: str | None, counter_type: str | None, namespace: st
         show(this_switch(), group, counter_type)
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="dropstat")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="dropstat"))
+    run(main)

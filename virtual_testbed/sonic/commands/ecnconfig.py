@@ -166,5 +166,10 @@ def cli(command: str | None, show_config: bool, profile: str | None, namespace: 
         set_queues(switch, queue.split(","), command == "on", verbose)
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="ecnconfig")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="ecnconfig"))
+    run(main)

@@ -133,5 +133,10 @@ def set_profile(switch: SwitchContext, profile: str, alpha: int | None, staticth
         refuse_trimming()
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="mmuconfig")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="mmuconfig"))
+    run(main)

@@ -109,5 +109,10 @@ def show_priority_command(interface: str | None, namespace: str | None) -> None:
     show_priority(this_switch(), interface)
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="pfc")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="pfc"))
+    run(main)

@@ -249,5 +249,10 @@ def pfc_stat_history_command(pfc_stat_history: str, ports: tuple[str, ...]) -> N
     set_history(this_switch(), pfc_stat_history, ports)
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="pfcwd")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="pfcwd"))
+    run(main)

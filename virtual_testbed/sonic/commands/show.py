@@ -474,5 +474,10 @@ def runningconfiguration_all(verbose: bool) -> None:
     print(as_json(this_switch().running()))
 
 
+def main() -> None:
+    """The program."""
+    cli(prog_name="show")
+
+
 if __name__ == "__main__":
-    run(lambda: cli(prog_name="show"))
+    run(main)

@@ -106,10 +106,12 @@ def _without_server(switch):
 
 
 def _answers(switch):
-    """What comes of each of ALIKE, in one session: output, exit status, errors."""
+    """What comes of each of ALIKE, in one session: output, exit status, errors. How a program was started is no
+    difference in a traceback."""
     parts = [f"( {command} ) 2>errors; echo \"=$?\"; cat errors" for command in ALIKE]
     text = switch.run("; echo =====; ".join(parts) + "; rm errors").stdout.decode(errors="replace")
-    return dict(zip(ALIKE, re.sub(r' *File "<frozen runpy>".*\n', "", text).split("=====\n"), strict=True))
+    started = r' *File "<frozen runpy>".*\n| *File ".*", line \d+, in <module>\n *run\(main\)\n'
+    return dict(zip(ALIKE, re.sub(started, "", text).split("=====\n"), strict=True))
 
 
 def test_commands_are_the_same_with_the_server_and_without(switch):
