@@ -75,7 +75,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q --instafail -n 3 --dist loadscope --no-loadscope-reorder -rs
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-all differential real-sonic generator-check ixnetwork-check campaign lint flake8 mypy ansible-lint bench compiled closure reports-wheel docs docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-ci test-all differential real-sonic generator-check ixnetwork-check campaign lint flake8 mypy ansible-lint bench compiled closure reports-wheel docs docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -160,9 +160,13 @@ upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mg
 	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)')
 
 test: lint  ## lint, type check and the project's tests but for slow ones: some 7 minutes on 2 cores once all is installed
-	$(PYTEST) -m 'not slow'
+	$(PYTEST) -m 'not slow and not long'
 
-test-all: lint $(IXNETWORK)/.installed  ## the same with the slow ones, and 100 cases of the differential with and without compiled code
+test-ci: lint $(IXNETWORK)/.installed  ## the same with the slow ones but for long ones, which repeat elsewhere what others show, and 100 cases of the differential
+	$(PYTEST) -m 'not long'
+	@$(BIN)/python scripts/differential.py --cases $(SAMPLE) --compiled
+
+test-all: lint $(IXNETWORK)/.installed  ## all tests, and 100 cases of the differential with and without compiled code
 	$(PYTEST)
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE)
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE) --compiled

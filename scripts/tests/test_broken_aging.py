@@ -21,7 +21,10 @@ from tests.common.pfc.aging.vendors import KIND, aging_of
 HELD = "held-within-buffer held-frames-drained"
 AGED = "held-frames-aged@Ethernet4"
 AGED_ALWAYS = "held-frames-aged@Ethernet8,always=yes"
-pytestmark = pytest.mark.slow("storms of a switch that ages, once for each vendor: half a minute each")
+pytestmark = [
+    pytest.mark.slow("storms of a switch that ages, once for each vendor: half a minute each"),
+    pytest.mark.long("the vendors' commands have unit tests"),
+]
 PLATFORM_ASICS = {"mellanox": "mellanox", "broadcom": "broadcom-dnx", "cisco-8000": "cisco-8000"}
 BECOME = """
 sed -i "s/^asic_type:.*/asic_type: '{vendor}'/" /etc/sonic/sonic_version.yml

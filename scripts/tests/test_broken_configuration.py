@@ -16,7 +16,9 @@ from scripts.tests.broken import (
     passed_as_documented, watchdog_stopped, wreck,
 )
 from tests.common.pfc.cases import reconfigured
-from tests.common.pfc.cases.reconfigured import EACH, EIGHT, ONE, PUT_BACK, SEVEN, TAGGED, THREE
+from tests.common.pfc.cases.reconfigured import (
+    EACH, EIGHT, ONE, PUT_BACK, SEVEN, SEVEN_COVERED, TAGGED, THREE,
+)
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.configuration import trusting_tags
 from tests.common.pfc.lab.dut import READ_CONFIG, Dut
@@ -50,6 +52,8 @@ with restorer.watchdog_stopped() as lease, RowRestorer(host, lease).configured(c
 
 FILES = {  # ways of being broken that nobody reported; they show that a check can fail
     "crossed.py": '''
+from dataclasses import replace
+
 from virtual_testbed.dataplane.model.hooks import Fault
 
 
@@ -69,10 +73,24 @@ class AlsoSeven(Fault):
 
     def xoff_priorities(self, group, priorities):
         return priorities | {7} if priorities else priorities
+
+
+class HeadroomDivided(Fault):
+    """There is headroom for two lossless priority groups of a port; more have to share it."""
+
+    name = "headroom-divided"
+
+    def takes_effect(self, before, config):
+        groups = config.priority_groups
+        lossless = {number for number, profile in groups.items() if profile.xoff}
+        part = min(1, 2 / len(lossless)) if lossless else 1
+        divided = {number: replace(groups[number], xoff=int(groups[number].xoff * part)) for number in lossless}
+        return replace(config, priority_groups={**groups, **divided})
 ''',
 }
 # Each pair has what can be told apart in one run.
 KEPT, HONOURED, WRECK = ("Ethernet8", HEALTHY_TX), ("Ethernet12", HEALTHY_TX), ("Ethernet4", "Ethernet80")
+DIVIDED = ("Ethernet24", "Ethernet88")
 SEVENTH = ("Ethernet20", "Ethernet84")  # nothing else uses its tx port, so that cases of others may come in between
 FAULTS = (
     "pfc-removal-ignored@Ethernet8", "crossed.py:Crossed@Ethernet8", "pause-ignored@Ethernet8,priority=2",
@@ -80,6 +98,7 @@ FAULTS = (
     "pause-ignored@Ethernet4,priority=0", "pause-ignored@Ethernet4,priority=3", "pfc-miscounted@Ethernet4",
     "pfc-forwarded@Ethernet4", "lossless-dropped@Ethernet4,one_in=4", "lossy-dropped@Ethernet4,one_in=4",
     "crossed.py:AlsoSeven@Ethernet80", "pause-ignored@Ethernet16,priority=6", "pause-ignored@Ethernet20,priority=7",
+    "crossed.py:HeadroomDivided@Ethernet88",
 )
 
 
@@ -109,6 +128,10 @@ CASES = [
           "Ethernet4 priority 3: expected 0 frames received while paused, got "),
     wreck(HONOURED, EIGHT, "FAIL -", "clean-flow test-unaffected throughput global-pause-not-counted no-back-pressure"
           " pause-not-forwarded", "Ethernet12 priority 7: expected all ... frames received in a storm of 802.3x pause"),
+    wreck(WRECK, SEVEN_COVERED, "FAIL FAIL", "clean-flow nothing-lost back-pressure no-other-back-pressure",
+          "Ethernet80 priority 0: expected all ... frames received, senders going on for "),
+    wreck(DIVIDED, SEVEN_COVERED, "FAIL -", "nothing-lost",
+          "Ethernet88 priority 0: expected all ... frames received, senders going on for 14869 quanta, got "),
 ]
 
 SORTED_BY_DSCP = wreck((HEALTHY_TX, HEALTHY_RX), TAGGED, "FAIL PASS", NOT_HELD,

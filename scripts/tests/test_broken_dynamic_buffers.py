@@ -11,7 +11,10 @@ from scripts.campaign.broken_testbed import Testbed
 from scripts.tests.broken import HEALTHY_RX
 from scripts.tests.test_broken_addresses import BROKEN_RX, changed_testbed, configuration, measure, shell
 
-pytestmark = pytest.mark.slow("a testbed for them, and the whole way of a port: two minutes")
+pytestmark = [
+    pytest.mark.slow("a testbed for them, and the whole way of a port: two minutes"),
+    pytest.mark.long("what derives the sizes has unit tests"),
+]
 SIZED_BY_THE_SWITCH = """
 set -e
 sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' buffer_model dynamic

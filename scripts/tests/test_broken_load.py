@@ -1,5 +1,5 @@
 """The families LOAD, M2O and HEAD on broken switches: one virtual testbed, every check of every case failed by some
-port, and a healthy port that passes all of them."""
+port, and a healthy port that passes all of them. And FLAP-5, which is M2O-3 on a port that has been restarted."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from scripts.tests.broken import (
     Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy,
     passed_as_documented,
 )
-from tests.common.pfc.cases import headroom, loads
+from tests.common.pfc.cases import headroom, loads, restarted_port
 from tests.common.pfc.record.case import PlanCase
 
 pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
@@ -29,10 +29,31 @@ class Roomier(Fault):
     def headroom_bytes(self, group, headroom):
         return 2 * headroom
 ''',
+    "strict.py": '''
+from dataclasses import replace
+
+from virtual_testbed.dataplane.model.hooks import Fault
+
+
+class StrictOnceRestarted(Fault):
+    """A port that was up, is shut down and started again has forgotten its schedulers' weights."""
+
+    name = "strict-once-restarted"
+    was_up = forgets = False
+
+    def takes_effect(self, before, config):
+        self.forgets = self.forgets or (self.was_up and not config.admin_up)
+        self.was_up = config.admin_up
+        if not self.forgets:
+            return config
+        strict = {queue: replace(one, type="STRICT") for queue, one in config.schedulers.items()}
+        return replace(config, schedulers=strict)
+''',
 }
 PAGES = {"LOAD": "load-full-line.md", "M2O": "m2o-many-to-one.md", "HEAD": "head-response.md"}
 PLANS = [*loads.LOADS, *loads.MANY_TO_ONE, *headroom.CASES]
-BY_ID = {plan.plan_id: plan for plan in PLANS}
+RESTARTED, = restarted_port.CASES
+BY_ID = {plan.plan_id: plan for plan in (*PLANS, RESTARTED)}
 
 # What is sent unasked is rare, and not at the full second at which flows start: a full line on which there are control
 # frames too has to be computed frame by frame.
@@ -50,6 +71,7 @@ NO_MARKS = "queue-watermarks-miscounted@Ethernet36"
 TWICE, FROZEN = "drops-counted-twice@Ethernet28", "watermarks-frozen@Ethernet100"
 IGNORED, LOSSY_TOO = "pause-ignored@Ethernet40", "lossy-queue-paused@Ethernet44"
 LIMITED = "egress-limited@Ethernet48,bytes=6000000"
+FORGETFUL = "strict.py:StrictOnceRestarted@Ethernet52"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
 # On ports that have one of the faults above.
@@ -108,6 +130,8 @@ CASES = [
          "Ethernet88 priority 3: expected ... frames counted as dropped by priority group PG3, got 0"),
         (EVEN, "M2O-3", "FAIL PASS", "share-by-weight",
          "Ethernet20 priority 3: expected 1800 or more of 12000 frames received by weight (4 more or less), got 17"),
+        (FORGETFUL, "FLAP-5", "FAIL FAIL", "share-by-weight back-pressure",
+         "Ethernet64 priority 4: expected more than 0 PFC frames sent out of Ethernet64 to hold the sender, got 0"),
         (NO_HEADROOM, "M2O-1", "FAIL PASS", "nothing-lost",
          "Ethernet80 priority 3: expected all ... frames received, "),
         (NO_HEADROOM, "HEAD-1", "FAIL -", "nothing-lost",
@@ -168,6 +192,11 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 def test_a_healthy_port_passes_with_exactly_the_documented_checks(bench: Bench, plan: PlanCase) -> None:
     documented = documented_checks(ROOT / "docs/testplan" / PAGES[plan.family], plan.plan_id)
     passed_as_documented(bench.judge(healthy(plan)), documented)
+
+
+def test_a_healthy_port_that_is_restarted_passes_with_the_checks_of_m2o_3(bench: Bench) -> None:
+    congestion = documented_checks(ROOT / "docs/testplan" / PAGES["M2O"], "M2O-3")
+    passed_as_documented(bench.judge(healthy(RESTARTED)), congestion)
 
 
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.name}")

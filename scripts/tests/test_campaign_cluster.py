@@ -10,7 +10,10 @@ import pytest
 from scripts.campaign.entries import ROOT
 from scripts.tests.dask_cluster import dask_cluster
 
-pytestmark = pytest.mark.slow("brings three testbeds up on workers of Dask")
+pytestmark = [
+    pytest.mark.slow("brings three testbeds up on workers of Dask"),
+    pytest.mark.long("test_parts_cluster.py shows it with parts that do nothing"),
+]
 
 FAULTS = ("misclassified", "watchdog-false-alarm", "queue-miscounted", "counters-of-another", "counters-wrap",
           "counted-short", "xoff-early", "maps-unbound")

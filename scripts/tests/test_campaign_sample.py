@@ -10,7 +10,10 @@ import pytest
 
 from scripts.campaign.entries import ROOT
 
-pytestmark = pytest.mark.slow("brings eight testbeds up")
+pytestmark = [
+    pytest.mark.slow("brings eight testbeds up"),
+    pytest.mark.long("a campaign shows more, and tests of broken switches its entries"),
+]
 
 CATALOGUE = (
     "counted-short", "counters-wrap", "drops-uncounted", "misclassified", "pfc-unasked", "watchdog-false-alarm",

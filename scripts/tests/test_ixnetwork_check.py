@@ -47,6 +47,7 @@ def test_the_objects_that_configurations_become(tmp_path: Path) -> None:
 
 
 @installed
+@pytest.mark.long("a sample of `make ixnetwork-check`")
 @pytest.mark.slow("three virtual testbeds, one after another: two minutes")
 def test_a_sample_of_habits_and_a_broken_switch(tmp_path: Path) -> None:
     """A correct switch passes whatever the chassis does; what it cannot do is said; a broken one is caught."""

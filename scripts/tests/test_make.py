@@ -1,11 +1,11 @@
-"""What `make test`, `make test-all` and continuous integration run."""
+"""What `make test`, `make test-ci`, `make test-all` and continuous integration run."""
 import ast
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-QUICK = "-m 'not slow'"
+QUICK, NOT_LONG = "-m 'not slow and not long'", "-m 'not long'"
 
 
 def recipe(target: str) -> list[str]:
@@ -16,13 +16,14 @@ def recipe(target: str) -> list[str]:
 
 
 def slow_marks() -> Iterator[tuple[str, ast.AST]]:
-    """Every use of the marker `slow`, with its place and the node around it."""
+    """Every use of the markers `slow` and `long`, with its place and the node around it."""
+    marks = ("pytest.mark.slow", "pytest.mark.long")
     for folder in (path for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "."):
         for path in folder.rglob("*test_*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Attribute) and ast.unparse(node) == "pytest.mark.slow":
+                if isinstance(node, ast.Attribute) and ast.unparse(node) in marks:
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", node
-                elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.slow":
+                elif isinstance(node, ast.Call) and ast.unparse(node.func) in marks:
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", node
 
 
@@ -32,11 +33,12 @@ def test_everything_is_what_is_quick_and_what_is_slow() -> None:
     assert quick == f"{everything} {QUICK}"
     assert sample.endswith("scripts/differential.py --cases 100")
     assert compiled == f"{sample} --compiled"
+    assert recipe("test-ci") == [f"{everything} {NOT_LONG}", compiled]
 
 
-def test_continuous_integration_runs_everything() -> None:
+def test_continuous_integration_runs_most_tests_and_the_whole_plan() -> None:
     commands = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
-    assert [line for line in commands if line.startswith("make")] == ["make test-all", "make qualify"]
+    assert [line for line in commands if line.startswith("make")] == ["make test-ci", "make qualify"]
 
 
 def test_what_is_slow_says_why() -> None:

@@ -95,6 +95,7 @@ def test_any_option_is_deleted_where_any_other_is_kept() -> None:
     assert pairs == set(permutations(OPTIONS, 2))
 
 
+@pytest.mark.long("the unit tests of the core once more")
 @pytest.mark.slow("the unit tests of the core: half a minute")
 def test_without_options_the_tests_of_the_core_are_green(checkout: Path) -> None:  # noqa: F811
     """With sets of options it is tried what takes seconds, collecting."""

@@ -104,6 +104,7 @@ def fixture_checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long("`make series-check` runs them on sonic-mgmt's Python too")
 @pytest.mark.slow("an environment of another Python, and all unit tests of what travels once more")
 def test_the_unit_tests_of_what_travels_pass_on_python_3_12(python: Path, checkout: Path) -> None:
     overlay(checkout)

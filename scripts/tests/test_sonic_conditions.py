@@ -9,7 +9,10 @@ import pytest
 from scripts.tests.small_lab import BIN, NAMES, describe
 from scripts.tests.test_qualify import qualify_in
 
-pytestmark = pytest.mark.slow("whole testbeds")
+pytestmark = [
+    pytest.mark.slow("whole testbeds"),
+    pytest.mark.long("each condition has tests of its own"),
+]
 
 
 @pytest.fixture(name="state")

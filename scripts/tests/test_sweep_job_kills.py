@@ -28,7 +28,10 @@ from scripts.tests.test_sweep_command import (
     wait_for_ports,
 )
 
-pytestmark = pytest.mark.slow("a job over two testbeds for each thing that can be killed in it")
+pytestmark = [
+    pytest.mark.slow("a job over two testbeds for each thing that can be killed in it"),
+    pytest.mark.long("test_sweep_kills.py kills what one testbed has"),
+]
 
 JOB = "night"
 

@@ -26,6 +26,7 @@ MARKERS = (".installed", ".test-installed", ".bench-installed", ".docs-installed
 OF_THE_CALLER = ("ANSIBLE_", "MAKE", "MFLAGS", "PFC_", "PYTEST_", "VIRTUAL_TESTBED_")
 LONGEST_S = 600
 MAKE = re.compile(r"(?:^|(?<=; do ))make [a-z][^;]*")
+LONG = pytest.mark.long("another line shows the same command")
 EXTRA_VARIABLE = re.compile(r"-e '?(\w+)=|\"(\w+)\":")
 
 
@@ -41,6 +42,7 @@ class Way:
         instead: parts of it with what takes their place: names of files that are elsewhere, options that start nothing.
         lab: the testbed that is up and deployed when it is typed; empty: none is up.
         results: whether there are results, of which the latest are those of a qualification that passed.
+        is_long: whether continuous integration does without: other lines show the same command.
     """
 
     left_out: str = ""
@@ -50,12 +52,13 @@ class Way:
     instead: tuple[tuple[str, str], ...] = ()
     lab: str = ""
     results: bool = False
+    is_long: bool = False
 
 
-def qualifies(also: str = "", *says: str, passes: bool = True) -> Way:
+def qualifies(also: str = "", *says: str, passes: bool = True, is_long: bool = False) -> Way:
     """A qualification; `also` names the cases that are enough for what the page shows by this line. (`make qualify`
     with all of them is the other half of continuous integration, `.ci/run`.)"""
-    return Way(passes=passes, says=says, also=also)
+    return Way(passes=passes, says=says, also=also, is_long=is_long)
 
 
 def refused(*says: str, also: str = "", instead: tuple[tuple[str, str], ...] = ()) -> Way:
@@ -82,6 +85,7 @@ TRIED: dict[str, Way] = {
     # README.md: the commands
     "make qualify": qualifies(ONE_CASE, *PORT_TABLE),
     "make test": Way(left_out=PART_OF_IT),
+    "make test-ci": Way(left_out=PART_OF_IT),
     "make test-all": Way(left_out=PART_OF_IT),
     "make lint": Way(left_out="`make test` begins with it"),
     "sqlite3 results/pfc.db 'select device_id, port_id, metric_name, value, status from metrics'": Way(results=True),
@@ -90,14 +94,15 @@ TRIED: dict[str, Way] = {
     "make qualify SCENARIO=PFC-2,global-pause,WD": qualifies("SCENARIO=PFC-2,global-pause,WD-1", *PORT_TABLE),
     "make qualify SCENARIO=PFC-3 SET=0,1": qualifies("", *PORT_TABLE),
     "make qualify IP=6": qualifies(ONE_CASE, *PORT_TABLE),
-    "make qualify TESTBED=vtb-t1": qualifies(ONE_CASE, "vtb-t1-rep-01", *PORT_TABLE),
-    "make qualify TESTBED=vtb-mixed PORT=Ethernet32": qualifies(PFC, "vtb-mixed-01", "Ethernet32", *PORT_TABLE),
-    "make qualify TESTBED=vtb-t0-64x400g": qualifies(ONE_CASE, "vtb-t0-64x400g-01", *PORT_TABLE),
+    "make qualify TESTBED=vtb-t1": qualifies(ONE_CASE, "vtb-t1-rep-01", *PORT_TABLE, is_long=True),
+    "make qualify TESTBED=vtb-mixed PORT=Ethernet32": qualifies(
+        PFC, "vtb-mixed-01", "Ethernet32", *PORT_TABLE, is_long=True),
+    "make qualify TESTBED=vtb-t0-64x400g": qualifies(ONE_CASE, "vtb-t0-64x400g-01", *PORT_TABLE, is_long=True),
     "make qualify TESTBED=vtb-chain SCENARIO=HOP": qualifies("", "vtb-chain-01", *PORT_TABLE),
     "make qualify FAULT=pause-ignored@Ethernet0": qualifies(ONE_CASE, "FAIL", passes=False),
-    "make qualify FAULT=lossy-queue-paused@Ethernet0": qualifies(ONE_CASE, "FAIL", passes=False),
+    "make qualify FAULT=lossy-queue-paused@Ethernet0": qualifies(ONE_CASE, "FAIL", passes=False, is_long=True),
     "make qualify FAULT=watchdog-stop-ignored": qualifies(ONE_CASE, "ERROR", passes=False),
-    "make qualify FAULT=my_fault.py:MyFault@Ethernet0": qualifies(ONE_CASE, "FAIL", passes=False),
+    "make qualify FAULT=my_fault.py:MyFault@Ethernet0": qualifies(ONE_CASE, "FAIL", passes=False, is_long=True),
     "make sweep TESTBED=vtb-t0": Way(also="PORTS=Ethernet0,Ethernet4", says=("of 2 ports", "PASS")),
     "make sweep TESTBED=lab-1,lab-2 CONCURRENCY=max": refused("'lab-1'", NO_SUCH),
     "make sweep RESUME=JOB": refused("results/JOB/job.json is not there"),
@@ -107,7 +112,7 @@ TRIED: dict[str, Way] = {
     "make qualify TESTBED=lab-t0-1 DEPLOY=1": refused("'lab-t0-1'", NO_SUCH),
     "make qualify TESTBED=lab-t0-1 CHANGE_CONFIG=1": refused("'lab-t0-1'", NO_SUCH),
     # docs/faults.md
-    "make qualify FAULT=pause-ignored@Ethernet0,priority=3": qualifies(ONE_CASE, "FAIL", passes=False),
+    "make qualify FAULT=pause-ignored@Ethernet0,priority=3": qualifies(ONE_CASE, "FAIL", passes=False, is_long=True),
     "virtual-testbed up vtb-t0 --fault lossy-dropped@vtb-t0-01:Ethernet8,one_in=1000"
     " --fault 'xoff-not-sent@*,speed=100G,from=2.5s,until=4s'": Way(says=UP_WITH),
     "make qualify FAULT=shifted.py:Shifted@Ethernet0,priority=3": qualifies(ONE_CASE, passes=False),
@@ -200,7 +205,8 @@ TRIED: dict[str, Way] = {
         refused("sonic-swss has no orchagent: expected a checkout of sonic-swss"),
     # docs/sweep.md
     "make sweep TESTBED=vtb-t0,vtb-mixed CONCURRENCY=max": Way(
-        passes=False, says=("32 of 32 ports, 32 PASS", "ERROR vtb-mixed-01 Ethernet128: ", "17 of 17 ports, 16 PASS")),
+        is_long=True, passes=False, says=(
+            "32 of 32 ports, 32 PASS", "ERROR vtb-mixed-01 Ethernet128: ", "17 of 17 ports, 16 PASS")),
     ".venv/bin/pfc-sweep --testbed lab-1,lab-2,lab-3 --concurrency max --job friday > friday.log 2>&1 &":
         refused("'lab-1'", NO_SUCH, instead=((" > friday.log 2>&1 &", ""),)),
     ".venv/bin/dask scheduler --host lab-server": understood(("lab-server", "lab-server --help")),
@@ -404,7 +410,8 @@ def tried(language: str) -> list[object]:
         way = table.get(one.first.strip())
         if one.language != language or way is None or way.left_out:
             continue
-        parameters.append(pytest.param(one, way, id=f"{one.where} {one.first.strip()[:50]}"))
+        marks = [LONG] if isinstance(way, Way) and way.is_long else []
+        parameters.append(pytest.param(one, way, marks=marks, id=f"{one.where} {one.first.strip()[:50]}"))
     return parameters
 
 

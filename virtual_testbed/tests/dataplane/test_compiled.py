@@ -158,7 +158,8 @@ def test_what_does_not_fit_into_64_bits_is_stepped_without_it():
 @pytest.mark.parametrize(("name", "option", "reason"), [
     ("pause-leaks", "period_ms", "a shut queue leaks"),
     pytest.param("held-frames-aged", "ms", "a shut queue drops what it holds",
-                 marks=pytest.mark.slow("every dropped frame is an event: half a minute")),
+                 marks=[pytest.mark.slow("every dropped frame is an event: half a minute"),
+                        pytest.mark.long("as the other")]),
 ])
 def test_a_queue_that_leaks_is_stepped_without_it(name, option, reason):
     """One that drops what it holds, too."""

@@ -403,7 +403,7 @@ def _shares(run: LoadRun) -> Iterator[Check]:
     if not exact:
         due = in_all * float(sum(run.offered.given[priority] for priority in run.lossy))
         got = sum(run.rates[priority] for priority in run.lossy)
-        expected = f"{due:.0f} or more of {in_all} frames received by weight ({LOSSY_TOLERANCE:.0%} less)"
+        expected = f"{due:.0f} or more of {in_all} frames received by weight ({100 * LOSSY_TOLERANCE:.0f} % less)"
         place = Place(f"{run.subject.where()} {named(run.lossy)}", LOSSY)
         yield fail_unless("share-by-weight", place, got >= due * (1 - LOSSY_TOLERANCE), expected, got)
 

@@ -1,5 +1,5 @@
-"""FLAP: the link of the port under test goes down and comes up again, with and without a pause storm. Then PFC-1's
-steps must find the port as ever."""
+"""FLAP-1 to FLAP-4: the link of the port under test goes down and comes up again, with and without a pause storm. Then
+PFC-1's steps must find the port as ever."""
 
 from __future__ import annotations
 
@@ -71,10 +71,11 @@ class LinkDown:
     comes_up_in_storm: bool = False
 
 
+BY_SWITCH = LinkDown(in_storm=True, by_switch=True)
 LINKS_DOWN: Mapping[PlanCase, LinkDown] = {
     QUIET: LinkDown(in_storm=False),
     IN_STORM: LinkDown(in_storm=True),
-    SHUTDOWN: LinkDown(in_storm=True, by_switch=True),
+    SHUTDOWN: BY_SWITCH,
     UP_IN_STORM: LinkDown(in_storm=True, comes_up_in_storm=True),
 }
 
@@ -199,7 +200,7 @@ def measure_flap(lab: Lab, way: LinkDown, target: Target, before: DutCounters) -
     traffic = flap_traffic(lab, way, target)
     with watching_pair(lab) as watchdog:
         with sending(lab, traffic):
-            with _link(lab, way) as switch:
+            with switched_link(lab, way) as switch:
                 watched = None if way.in_storm else _watch(watchdog)
                 phases = {BEFORE: _send_before(lab, traffic)}
                 switch(False)
@@ -255,7 +256,7 @@ def _send_after(lab: Lab, traffic: Traffic) -> Stats:
 
 
 @contextmanager
-def _link(lab: Lab, way: LinkDown) -> Iterator[Switch]:
+def switched_link(lab: Lab, way: LinkDown) -> Iterator[Switch]:
     """What takes the link of the port under test down and up; when the `with` block ends, however that is, it is up, or
     QualificationError is raised."""
     port = lab.subject.pair.rx.port

@@ -195,6 +195,7 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         for priority in target
     }
     quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
+    quanta = min(quanta, MAX_QUANTA)
     if not beyond and not least_used(quanta, len(target), line_percent):
         raise QualificationError(too_little(subject, headroom[target[0]], quanta))
     age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), lab.delays.port_s, drops_s, queues_s or 0.0)

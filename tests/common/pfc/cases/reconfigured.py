@@ -1,7 +1,7 @@
-"""LSET-1 to LSET-6 and TAG-1: pauses where both ports of the pair are configured otherwise than the switch was found,
+"""LSET-1 to LSET-7 and TAG-1: pauses where both ports of the pair are configured otherwise than the switch was found,
 for one case; then that is put back (`configuration`). LSET: other sets of lossless priorities than the switch's own,
 one to all eight. TAG: ports that sort frames by the priority in their VLAN tag (IEEE 802.1p) instead of their DSCP. The
-steps and checks in between are those of PFC-1 to PFC-4."""
+steps and checks in between are those of PFC-1 to PFC-4, in LSET-7 those of HEAD-2."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from .checks import judge, validity
 from .engine import Procedure, Table, Targets
+from .headroom import HeadroomRun, covered, judge_covered, was_used
 from .pauses import global_pause, pause_lossless, pause_lossy
 from .storm_sequence import measure
 from .targets import CHANGEABLE, all_lossless_changeable
@@ -33,6 +34,7 @@ SEVEN = PlanCase("lossless-set-seven", "LSET-3")
 EIGHT = PlanCase("global-pause-all-lossless", "LSET-4", (LOSSLESS,))
 PUT_BACK = PlanCase("lossless-set-put-back", "LSET-5")
 EACH = PlanCase("lossless-set-each", "LSET-6")
+SEVEN_COVERED = PlanCase("lossless-set-headroom", "LSET-7", (LOSSLESS,))
 TAGGED = PlanCase("tagged-lossless", "TAG-1")
 
 PRIORITY_TAG = 0  # IEEE 802.1Q: a tag without a VLAN; the frame is in the port's own, whichever that is
@@ -148,6 +150,12 @@ def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) ->
     return ReconfiguredRun(runs, {"configured_lossless": "each alone"})
 
 
+def headroom_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
+    """LSET-7: HEAD-2's steps with the target as the lossless set."""
+    with _lossless(lab, target) as other:
+        return covered(replace(other, config_db=read_config(lab)), case, target, before)
+
+
 def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
     """TAG-1: PFC-1's steps for each lossless priority in turn, while both ports trust the tag."""
     pair = lab.subject.pair
@@ -231,5 +239,6 @@ CASES: Table = {
     EIGHT: reconfigured_case(global_pause_of_eight, whole_port_changeable),
     PUT_BACK: reconfigured_case(put_back, whole_port_changeable),
     EACH: reconfigured_case(each_alone, every_other),
+    SEVEN_COVERED: Procedure(headroom_of_a_set, was_used, judge_covered, Targets(all_but_one, NEEDS)),
     TAGGED: Procedure(pauses_by_tag, validity_of_each, judge_each, all_lossless_changeable),
 }

@@ -396,7 +396,7 @@ SHARES = Rule("the line is not shared by the queues' weights: {who}", ("share-by
 """Before what it brings about where nothing else is wrong; else after all that may have brought it about."""
 PAUSES_SENT = (
     Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "SPEED-2")),
-    SHARES.where(_only("M2O", "SPEED")),
+    SHARES.where(_only("M2O", "SPEED", "FLAP-5")),
     Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
     Rule("pauses of {who} that hold its senders are sent out of {port}, not there", (EXPLAINED,),
          lambda found: found.any(*XOFF), _text(ASKED_NOWHERE), at=_not_paused),
@@ -419,6 +419,8 @@ PAUSES_SENT = (
 )
 """Pauses that the switch sends."""
 REST = (
+    Rule("frames of {who} that its senders still send when they are paused are lost: headroom is too small",
+         ("nothing-lost",), _only("HEAD", "LSET")),
     Rule("frames of {who} are dropped although there is room for them",
          ("no-port-drops", "no-queue-drops", "no-group-drops", "nothing-lost")),
     Rule("dropped frames are counted as sent", (EXPLAINED,), _all("port-drops-counted"),

@@ -249,6 +249,11 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"HEAD-3": [("headroom-full", "at least 165370 of the 165568 bytes used before frames are dropped", 796),
                  ("xoff-threshold", "18226 frames taken, of 199 bytes each, up to the XOFF threshold", 18230)]},
      "the watermarks of priority 3 do not show what headroom takes"),
+    ({"LSET-7": [("nothing-lost", "all 361 frames received, senders going on for 14869 quanta", 338)]},
+     "frames of priority 3 that its senders still send when they are paused are lost: headroom is too small"),
+    ({"HEAD-1": [("nothing-lost", "all 361 frames received, senders going on for 1757 quanta", 338)],
+      "M2O-1": [("nothing-lost", "all 361 frames received", 338)]},
+     "frames of priority 3 are dropped although there is room for them"),
     # a queue that holds what one sender sends until it is paused
     ({"M2O-6": [("nothing-lost", "all 15310 frames received once the storm had stopped", 2885),
                 ("no-queue-drops", "0 frames more in Drop/pkts of UC3", 24851)]},

@@ -3,7 +3,7 @@ back."""
 
 import pytest
 
-from tests.common.pfc.cases.reconfigured import EACH, EIGHT, ONE, PUT_BACK, SEVEN, THREE
+from tests.common.pfc.cases.reconfigured import EACH, EIGHT, ONE, PUT_BACK, SEVEN, SEVEN_COVERED, THREE
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
@@ -53,5 +53,17 @@ def test_the_switch_s_own_lossless_set_again(pfc_qualify, plan_case, pfc_target)
         pfc_qualify: carries out a test case on the port under test.
         plan_case: the test case.
         pfc_target: switch, and the whole port, `vtb-t0-01|all`.
+    """
+    pfc_qualify(plan_case, pfc_target)
+
+
+@pytest.mark.pfc_cases(SEVEN_COVERED)
+def test_headroom_of_another_lossless_set(pfc_qualify, plan_case, pfc_target):
+    """Nothing is lost for as long as the headrooms of seven lossless priorities are for (plan id LSET-7).
+
+    Args:
+        pfc_qualify: carries out a test case on the port under test.
+        plan_case: the test case.
+        pfc_target: switch and the lossless set, `vtb-t0-01|0,1,2,3,4,5,6`.
     """
     pfc_qualify(plan_case, pfc_target)

@@ -1,0 +1,33 @@
+"""FLAP-5: the port under test is shut down and started by the switch's configuration, idle; then M2O-3's load must be
+shared, held and counted as ever. What an ASIC is told of a port, it may lose when the port starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..lab.lab import Lab
+from ..model.counters import DutCounters
+from ..record.case import PlanCase, Target
+from .congestion import LoadRun
+from .engine import Table, settled_counters
+from .flap import BY_SWITCH, LEAD_S, switched_link
+from .loads import MANY_TO_ONE, TOO_MUCH_OF_BOTH
+
+SHARED_AFTERWARDS = PlanCase("shutdown-then-congestion", "FLAP-5")
+CONGESTION = MANY_TO_ONE[TOO_MUCH_OF_BOTH]
+
+
+def restart_then_congest(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
+    """The port is down for a second; once its link is up, M2O-3's load.
+
+    Raises:
+        QualificationError: a step could not be done, or the link did not come up again.
+    """
+    with switched_link(lab, BY_SWITCH) as switch:
+        switch(False)
+        lab.clock.sleep(LEAD_S)
+    run: LoadRun = CONGESTION.measure(lab, case, target, settled_counters(lab))
+    return run
+
+
+CASES: Table = {SHARED_AFTERWARDS: replace(CONGESTION, measure=restart_then_congest, is_audited=False)}
