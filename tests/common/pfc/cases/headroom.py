@@ -4,7 +4,7 @@ may go on before the headroom of its priority group is full follows from what th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -196,8 +196,10 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     }
     quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
     quanta = min(quanta, MAX_QUANTA)
-    if not beyond and not least_used(quanta, len(target), line_percent):
-        raise QualificationError(too_little(subject, headroom[target[0]], quanta))
+    if not beyond:
+        check_shared(subject, [headroom[priority] for priority in target])
+        if not least_used(quanta, len(target), line_percent):
+            raise QualificationError(too_little(subject, headroom[target[0]], quanta))
     age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), lab.delays.port_s, drops_s, queues_s or 0.0)
     load = IngressLoad(tx, target, 100, hold_s(lab))
     held = measure(
@@ -220,6 +222,18 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
             of, limits[priority], flows[priority], used_there, drops_there, before_xoff, queued.get(priority)
         )
     return HeadroomRun(**vars(held), filled=filled)
+
+
+def check_shared(subject: PortUnderTest, headrooms: Sequence[Headroom]) -> None:
+    """Raises QualificationError where a pool has less headroom for all ports than the profiles of these groups, which
+    are filled at once, add up to."""
+    due = sum(headroom.xoff_bytes for headroom in headrooms)
+    for room in (headroom.room for headroom in headrooms):
+        if room is not None and 0 < room.pool_headroom < due:
+            raise QualificationError(
+                f"{subject.where(port=subject.pair.tx.port)}: the headrooms of {len(headrooms)} lossless priorities are"
+                f" {due} bytes: expected as much shared headroom (BUFFER_POOL xoff), got {room.pool_headroom}"
+            )
 
 
 def too_little(subject: PortUnderTest, headroom: Headroom, quanta: int) -> str:

@@ -7,8 +7,10 @@ import pytest
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.headroom import (
-    SINGLE, Delays, Filled, Headroom, HeadroomRun, _queue_shown, covered, headroom_command, queues_delay_s,
+    SINGLE, Delays, Filled, Headroom, HeadroomRun, _queue_shown, check_shared, covered, headroom_command,
+    queues_delay_s,
 )
+from tests.common.pfc.cases.group_room import GroupRoom
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran_and_load_applied
 from tests.common.pfc.cases.switch_counters import queue_watermark_delay_s, queues_used
 from tests.common.pfc.lab.dut import Dut
@@ -60,6 +62,20 @@ def test_headroom_that_leaves_no_time_shows_nothing():
         covered(lab, SINGLE, (3,), before)
     expected = "Ethernet64: the headroom of small, 30720 bytes, lets a sender go on for 0 quanta longer than"
     assert expected in str(raised.value), str(raised.value)
+
+
+@pytest.mark.parametrize("pool_headroom, fits", [(0, True), (7 * 165_568, True), (7 * 165_568 - 1, False)])
+def test_shared_headroom_has_room_for_what_is_filled_at_once(pool_headroom, fits):
+    """A pool may have less for all ports than their profiles add up to; one without `xoff` has it in each group."""
+    subject = held_run(5000).subject
+    headrooms = [Headroom(n, "large", 165_568, 5, GroupRoom(0, 0, 1 << 23, pool_headroom)) for n in range(7)]
+    try:
+        check_shared(subject, headrooms)
+        refused = ""
+    except QualificationError as error:
+        refused = str(error)
+    assert bool(refused) is not fits, refused
+    assert fits or "Ethernet64: the headrooms of 7 lossless priorities are 1158976 bytes" in refused, refused
 
 
 @pytest.mark.parametrize("used, status", [
