@@ -195,8 +195,10 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         for priority in target
     }
     quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
-    quanta = min(quanta, MAX_QUANTA)
-    if not beyond:
+    if beyond:
+        check_reachable(headroom[max(target, key=lambda priority: limits[priority].beyond)], quanta)
+    else:
+        quanta = min(quanta, MAX_QUANTA)
         check_shared(subject, [headroom[priority] for priority in target])
         if not least_used(quanta, len(target), line_percent):
             raise QualificationError(too_little(subject, headroom[target[0]], quanta))
@@ -222,6 +224,15 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
             of, limits[priority], flows[priority], used_there, drops_there, before_xoff, queued.get(priority)
         )
     return HeadroomRun(**vars(held), filled=filled)
+
+
+def check_reachable(headroom: Headroom, quanta: int) -> None:
+    """Raises QualificationError where no delay that a generator can be told would be too much for a headroom."""
+    if quanta > MAX_QUANTA:
+        raise QualificationError(
+            f"the headroom of {headroom.profile}, {headroom.xoff_bytes} bytes, is more than a sender fills in"
+            f" {MAX_QUANTA} quanta, the most that a generator goes on after a pause"
+        )
 
 
 def check_shared(subject: PortUnderTest, headrooms: Sequence[Headroom]) -> None:
@@ -442,9 +453,6 @@ def delays(
         priorities: how many.
         line_percent: what the sender's full line is loaded with.
         beyond_bytes: size of the frames that are to be too much, with FCS.
-
-    Raises:
-        QualificationError: no delay that a generator can be told would be too much for it.
     """
     frame = FRAME_BYTES + WIRE_OVERHEAD_BYTES
     per_ns = Fraction(speed_mbps, 8000)  # bytes
@@ -454,11 +462,6 @@ def delays(
     covered = floor((held * frame * priorities - fixed) / QUANTUM_BYTES)
     too_many = (headroom.xoff_bytes // beyond_bytes + 2) * (beyond_bytes + WIRE_OVERHEAD_BYTES) * priorities
     beyond = ceil(too_many / _quantum_bytes(line_percent))
-    if beyond > MAX_QUANTA:
-        raise QualificationError(
-            f"the headroom of {headroom.profile}, {headroom.xoff_bytes} bytes, is more than a sender fills in"
-            f" {MAX_QUANTA} quanta, the most that a generator goes on after a pause"
-        )
     return Delays(max(0, covered), beyond)
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tests.common.pfc.cases.group_room import GroupRoom
-from tests.common.pfc.cases.headroom import Delays, Headroom, delays, least_used, read_headroom
+from tests.common.pfc.cases.headroom import Delays, Headroom, check_reachable, delays, least_used, read_headroom
 from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, read_schedulers
 from tests.common.pfc.cases.switch_counters import (
     HEADROOM, DataCounters, PortCounts, group_drops, headroom_used, of_group, port_counts, queue_drops,
@@ -116,8 +116,10 @@ def test_the_delay_that_headroom_covers():
     assert delays(Headroom(3, "small", 9000, 300), 100_000, 1).covered == 0, "none at all is covered"
     small = delays(headroom, 100_000, 2, beyond_bytes=64).beyond
     assert small == -(-2 * 2589 * 84 // 64), "2587 frames of 64 bytes and two more, each with 20 bytes beside it"
+    large = Headroom(3, "large", 10**7, 5)
     with pytest.raises(QualificationError, match="is more than a sender fills in 65535 quanta"):
-        delays(Headroom(3, "large", 10**7, 5), 100_000, 1)
+        check_reachable(large, delays(large, 100_000, 1).beyond)
+    check_reachable(headroom, small)
 
 
 def test_a_sender_that_loads_less_of_its_line_has_to_go_on_longer():
