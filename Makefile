@@ -160,9 +160,9 @@ upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mg
 	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)')
 
 test: lint  ## lint, type check and the project's tests but for slow ones: some 7 minutes on 2 cores once all is installed
-	$(PYTEST) -m 'not slow and not long'
+	$(PYTEST) -m 'not slow'
 
-test-ci: lint $(IXNETWORK)/.installed  ## the same with the slow ones but for long ones, which repeat elsewhere what others show, and 100 cases of the differential
+test-ci: lint $(IXNETWORK)/.installed  ## the same with the slow tests that are not marked `long`, and 100 cases of the differential
 	$(PYTEST) -m 'not long'
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE) --compiled
 

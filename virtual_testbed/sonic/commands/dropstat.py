@@ -10,13 +10,15 @@ from virtual_testbed.sonic.commands.context import SwitchContext, run, this_swit
 from virtual_testbed.sonic.commands.snapshots import Snapshots
 from virtual_testbed.sonic.databases import read_config, read_fields, read_hashes
 
-_RECEIVED, _SENT = "PORT_INGRESS_DROPS", "PORT_EGRESS_DROPS"
+_RECEIVED = "PORT_INGRESS_DROPS"
+_SENT = "PORT_EGRESS_DROPS"
 _COUNTERS = {"SAI_PORT_STAT_IF_IN_ERRORS": ("RX_ERR", _RECEIVED),
              "SAI_PORT_STAT_IF_IN_DISCARDS": ("RX_DROPS", _RECEIVED),
              "SAI_PORT_STAT_IF_OUT_ERRORS": ("TX_ERR", _SENT),
              "SAI_PORT_STAT_IF_OUT_DISCARDS": ("TX_DROPS", _SENT)}
 """Fields of COUNTERS_DB: the column of each, and its kind."""
-_DEBUG_COUNTERS, _REASONS = "DEBUG_COUNTER", "DEBUG_COUNTER_DROP_REASON"
+_DEBUG_COUNTERS = "DEBUG_COUNTER"
+_REASONS = "DEBUG_COUNTER_DROP_REASON"
 _CONFIGURATION = {"Counter": "", "Alias": "alias", "Group": "group", "Type": "type", "Reasons": "",
                   "Description": "desc", "Drop Monitor": "drop_monitor_status", "Window": "window",
                   "Drop Count Threshold": "drop_count_threshold",
@@ -39,7 +41,8 @@ def _states(switch: SwitchContext) -> dict[str, str]:
 
 
 def _state(row: dict[str, str]) -> str:
-    admin, oper = row.get("admin_status"), row.get("oper_status")
+    admin = row.get("admin_status")
+    oper = row.get("oper_status")
     if admin is None or oper is None:
         return "N/A"
     if admin == "down":

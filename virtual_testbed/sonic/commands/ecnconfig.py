@@ -13,12 +13,15 @@ import click
 from virtual_testbed.sonic.commands.context import SwitchContext, is_root, run, this_switch
 from virtual_testbed.sonic.databases import Row, change_row, natural, read_config, read_row
 
-PROFILES, QUEUES, NEIGHBORS = "WRED_PROFILE", "QUEUE", "DEVICE_NEIGHBOR"
+PROFILES = "WRED_PROFILE"
+QUEUES = "QUEUE"
+NEIGHBORS = "DEVICE_NEIGHBOR"
 FIELDS = {"gmax": "green_max_threshold", "gmin": "green_min_threshold", "ymax": "yellow_max_threshold",
           "ymin": "yellow_min_threshold", "rmax": "red_max_threshold", "rmin": "red_min_threshold",
           "gdrop": "green_drop_probability", "ydrop": "yellow_drop_probability", "rdrop": "red_drop_probability"}
 """Options and the fields that they set, in the order in which they are checked and written."""
-_FIELD, _ON = "wred_profile", "AZURE_LOSSLESS"
+_FIELD = "wred_profile"
+_ON = "AZURE_LOSSLESS"
 _HIGHEST_PERCENT = 100
 ROOT_NEEDED = "Root privileges required for this operation"
 NOTE = "note: CONFIG_DB is changed; the data plane of this switch knows no WRED and no ECN"

@@ -71,11 +71,10 @@ class LinkDown:
     comes_up_in_storm: bool = False
 
 
-BY_SWITCH = LinkDown(in_storm=True, by_switch=True)
 LINKS_DOWN: Mapping[PlanCase, LinkDown] = {
     QUIET: LinkDown(in_storm=False),
     IN_STORM: LinkDown(in_storm=True),
-    SHUTDOWN: BY_SWITCH,
+    SHUTDOWN: LinkDown(in_storm=True, by_switch=True),
     UP_IN_STORM: LinkDown(in_storm=True, comes_up_in_storm=True),
 }
 
@@ -200,7 +199,7 @@ def measure_flap(lab: Lab, way: LinkDown, target: Target, before: DutCounters) -
     traffic = flap_traffic(lab, way, target)
     with watching_pair(lab) as watchdog:
         with sending(lab, traffic):
-            with switched_link(lab, way) as switch:
+            with switched_link(lab, way.by_switch) as switch:
                 watched = None if way.in_storm else _watch(watchdog)
                 phases = {BEFORE: _send_before(lab, traffic)}
                 switch(False)
@@ -256,11 +255,11 @@ def _send_after(lab: Lab, traffic: Traffic) -> Stats:
 
 
 @contextmanager
-def switched_link(lab: Lab, way: LinkDown) -> Iterator[Switch]:
-    """What takes the link of the port under test down and up; when the `with` block ends, however that is, it is up, or
-    QualificationError is raised."""
+def switched_link(lab: Lab, by_switch: bool) -> Iterator[Switch]:
+    """What takes the link of the port under test down and up, at the switch's end or the generator's; when the `with`
+    block ends, however that is, it is up, or QualificationError is raised."""
     port = lab.subject.pair.rx.port
-    if way.by_switch:
+    if by_switch:
         _write_down(lab, port)
 
     is_up = True
@@ -269,7 +268,7 @@ def switched_link(lab: Lab, way: LinkDown) -> Iterator[Switch]:
         nonlocal is_up
         is_up = False  # also where the order to bring it up gets lost
         logger.info("%s: the link goes %s", lab.subject.where(), "up" if up else "down")
-        if way.by_switch:
+        if by_switch:
             lab.dut.ask({"link": lab.dut.guarded(f"config interface {'startup' if up else 'shutdown'} {port}")})
         else:
             set_links(lab.generator, [lab.builder.port_name(port)], up)

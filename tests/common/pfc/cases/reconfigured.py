@@ -153,7 +153,7 @@ def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) ->
 def headroom_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
     """LSET-7: HEAD-2's steps with the target as the lossless set."""
     with _lossless(lab, target) as other:
-        return covered(replace(other, config_db=read_config(lab)), case, target, before)
+        return covered(other, case, target, before)
 
 
 def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:

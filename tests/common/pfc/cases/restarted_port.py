@@ -10,7 +10,7 @@ from ..model.counters import DutCounters
 from ..record.case import PlanCase, Target
 from .congestion import LoadRun
 from .engine import Table, settled_counters
-from .flap import BY_SWITCH, LEAD_S, switched_link
+from .flap import LEAD_S, switched_link
 from .loads import MANY_TO_ONE, TOO_MUCH_OF_BOTH
 
 SHARED_AFTERWARDS = PlanCase("shutdown-then-congestion", "FLAP-5")
@@ -23,7 +23,7 @@ def restart_then_congest(lab: Lab, case: PlanCase, target: Target, before: DutCo
     Raises:
         QualificationError: a step could not be done, or the link did not come up again.
     """
-    with switched_link(lab, BY_SWITCH) as switch:
+    with switched_link(lab, by_switch=True) as switch:
         switch(False)
         lab.clock.sleep(LEAD_S)
     run: LoadRun = CONGESTION.measure(lab, case, target, settled_counters(lab))

@@ -208,7 +208,7 @@ def with_priorities_of(lab: Lab, config_db: ConfigDb, rows: Rows) -> Lab:
     changed = as_found(config_db, rows)
     qos = read_port_qos(changed, device, pair.rx.port)
     check_same_classes(qos, read_port_qos(changed, device, pair.tx.port))
-    return _with_classes(lab, replace(lab.subject, qos=qos))
+    return replace(_with_classes(lab, replace(lab.subject, qos=qos)), config_db=changed)
 
 
 def _with_classes(lab: Lab, subject: PortUnderTest, vlan_id: int | None = None) -> Lab:
