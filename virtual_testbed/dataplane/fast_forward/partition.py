@@ -31,6 +31,8 @@ BUDGETS = range(1, 5)
 """The budget is the free bytes of a pool divided by two to the power of one of these, the largest that fits."""
 FIRST_TURN, LONGEST_TURN = 1 << 14, 1 << 20
 """Instants that a session may step; doubled whenever one has used them up."""
+SESSIONS_JUDGED = 16
+"""What sessions cost is known of so many of them at most."""
 TURN_OF_ALL = 8
 """Then all are stepped together for that fraction of them: they may recur, in one jump instead of one each stretch.
 Where all have to be stepped, that turn comes first."""
@@ -160,6 +162,7 @@ class Partition:
         self._marks: dict[Component, object] = {}
         self._turn = FIRST_TURN
         self._turn_of_all_ends = 0
+        self._judged_from: tuple[int, int] | None = None
 
     def watch(self, components: list[Component]) -> None:
         """Take the components that there are."""
@@ -171,12 +174,21 @@ class Partition:
         self._marks.clear()
         self._turn = FIRST_TURN
         self._turn_of_all_ends = 0
+        self._judged_from = None
         for component in self.components:
             component.skip.reset()
 
     def is_turn_of_all(self) -> bool:
         """Whether it is the turn of all together."""
         return self.loop.instants < self._turn_of_all_ends
+
+    def cost(self) -> tuple[int, int]:
+        """Work since one of the last `SESSIONS_JUDGED` sessions began, and how many ps ago that was. What is stepped
+        between two sessions counts."""
+        if self._judged_from is None:
+            return 0, 0
+        work, time_ps = self._judged_from
+        return self.loop.work - work, self.loop.now_ps - time_ps
 
     def advance(self, whole: Skip, last_ps: int) -> bool:
         """Advance everything towards `last_ps`, as far as the components can be advanced apart; False: not at all.
@@ -210,6 +222,8 @@ class Partition:
         if not terms.steady and not self._turn_of_all_ends:
             self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL
             return None
+        if self._judged_from is None or self.sessions % SESSIONS_JUDGED == 0:
+            self._judged_from = self.loop.work, self.loop.now_ps
         session = PartitionedRun(self.loop, self._ledger, terms, self._turn, last_work)
         end_ps = session.run()
         if self.loop.instants >= session.last_instant:

@@ -29,6 +29,10 @@ MANY_REGENERATIONS = 16
 MOST_USELESS = 16
 """After so many steady states since the last change that ended before they could be used, compiled code no longer stops
 where one could be: each stop carries the state of all ports out of the tables and back."""
+MOST_FOR_ALTERNATIVE = 16
+"""The alternative may cost so many times what compiled code would have: that has costs which are not events, as what it
+finds is looked for in the state of all ports. Measured: 2 to 4 times where components lead on, 60 to 110 times where a
+session ends each few microseconds."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
 MOST_FOR_LATENCY = 50_000
@@ -49,6 +53,9 @@ class Alternative(Protocol):
     def is_turn_of_all(self) -> bool:
         """Whether all ports are to be stepped together for a while, in case they recur."""
 
+    def cost(self) -> tuple[int, int]:
+        """How much work was done lately, since it was tried after the last change, and how many ps ago that began."""
+
 
 class NoAlternative:
     """Nothing else is tried: frames are stepped."""
@@ -63,6 +70,10 @@ class NoAlternative:
     def is_turn_of_all(self) -> bool:
         """Takes no turns."""
         return False
+
+    def cost(self) -> tuple[int, int]:
+        """Does nothing."""
+        return 0, 0
 
 
 class Skip(Watcher):
@@ -96,6 +107,8 @@ class Skip(Watcher):
         self._is_short = False
         self._wait = FIRST_CHECK
         self._compiled_turn = FIRST_COMPILED
+        self._is_compiled = True
+        self._costs_too_much = False
         self._begin_work = 0
         self._begin_ps = 0
         self._begin_regenerations = 0
@@ -132,6 +145,8 @@ class Skip(Watcher):
         self.forget_steady_state()
         self._wait = FIRST_CHECK
         self._compiled_turn = FIRST_COMPILED
+        self._is_compiled = True
+        self._costs_too_much = False
         self._begin_work = self.loop.work
         self._begin_ps = self.loop.now_ps
         self._begin_regenerations = self.regenerations
@@ -188,7 +203,7 @@ class Skip(Watcher):
         self.find_steady_state()
         if self.may_skip_to(last_ps):
             self._try(last_ps)
-        elif self._alternative.advance(self, last_ps):
+        elif self._alternative_pays() and self._alternative.advance(self, last_ps):
             self._wait = FIRST_CHECK
             self.loop.check_after(FIRST_CHECK)
         else:
@@ -200,9 +215,11 @@ class Skip(Watcher):
         ended before; not in the turn of all, in which they may be seen recurring."""
         state = self.steady_state
         now_ps = self.loop.now_ps
-        if self.loop.work - self._begin_work < COMPILED_FROM or self._alternative.is_turn_of_all():
+        if self.loop.work - self._begin_work < COMPILED_FROM:
             return
-        if state is not None and not self._is_tapped and self._pays(state, last_ps):
+        if self._alternative.is_turn_of_all() and self._alternative_pays():
+            return
+        if state is not None and not self._is_tapped and self._skips_pay(state, last_ps):
             usable_ps = min(last_ps, state.valid_ps + state.long_window_ps + state.window_ps)
             is_usable = state.end_ps >= usable_ps
             self._useless += not is_usable
@@ -213,20 +230,32 @@ class Skip(Watcher):
             return
         if state is not None and last_ps > state.end_ps:
             self._end_steady_state(now_ps, True)
-        if stepper.step(self.sides, self.ports, last_ps, self._compiled_turn):
+        self._is_compiled = stepper.step(self.sides, self.ports, last_ps, self._compiled_turn)
+        if self._is_compiled:
             self._compiled_turn = min(2 * self._compiled_turn, MOST_COMPILED)
             self.recurrence.reset()
             self.schedule()
             self.loop.check_after(FIRST_CHECK)
 
-    def _pays(self, state: SteadyState, last_ps: int) -> bool:
-        """Whether less work was done since the last change than stepping everything in compiled code would have been;
-        also where it is too early to say."""
+    def _skips_pay(self, state: SteadyState, last_ps: int) -> bool:
+        """Whether skips have cost less since the last change than compiled code would have; also where it is too early
+        to say."""
         if self.regenerations - self._begin_regenerations < MANY_REGENERATIONS or state.end_ps >= last_ps:
             return True
-        passed_ps = self.loop.now_ps - self._begin_ps
+        return self.loop.work - self._begin_work < self._compiled_work(self.loop.now_ps - self._begin_ps)
+
+    def _alternative_pays(self) -> bool:
+        """Whether the alternative has never cost far more since the last change than compiled code would have; also
+        where that cannot go on, or is not installed."""
+        work, passed_ps = self._alternative.cost()
+        if work > max(COMPILED_FROM, MOST_FOR_ALTERNATIVE * self._compiled_work(passed_ps)):
+            self._costs_too_much = True
+        return not self._costs_too_much or not self._is_compiled or self._compiled.stepper() is None
+
+    def _compiled_work(self, passed_ps: int) -> int:
+        """How much work it is to step everything for that time in compiled code."""
         events = sum(passed_ps * EVENTS_PER_FRAME // step_ps for step_ps in self._steps_ps())
-        return (self.loop.work - self._begin_work) * COMPILED_EVENTS_PER_EVENT < events
+        return events // COMPILED_EVENTS_PER_EVENT
 
     def _steps_ps(self) -> Iterator[int]:
         """The time between two frames of each flow that sends."""

@@ -11,11 +11,12 @@ from virtual_testbed.dataplane import compiled
 from virtual_testbed.dataplane.compiled import Compiled, tables
 from virtual_testbed.dataplane.compiled.cycle import COUNTS
 from virtual_testbed.dataplane.compiled.stepper import Stepper
-from virtual_testbed.dataplane.fast_forward import skip
+from virtual_testbed.dataplane.fast_forward import partition, skip
 from virtual_testbed.dataplane.model.traffic import FIRST_BIT, Duration
 from virtual_testbed.faults import BUILT_IN, Scope
 from virtual_testbed.tests.dataplane.differential import run_case
 from virtual_testbed.tests.dataplane.differential_cases import FAMILIES, make_case
+from virtual_testbed.tests.dataplane.test_partition import pair
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, US, data, line_rate, names, network, storm,
                                                       switch_config)
 
@@ -144,6 +145,18 @@ def test_what_recurs_together_beside_others_is_left_to_that():
     flows.append(storm("s", 0, dict.fromkeys((0, 1, 2, 5, 6), 0xFFFF)))
     net = run(4, flows, [], 100 * MS)
     assert net.statistics().compiled_events < 100_000
+
+
+def test_components_that_are_advanced_apart_for_microseconds_only_are_stepped_by_it():
+    flows = [flow for number, storm_fps in enumerate((2000, 5960, 5960, 5960)) for flow in pair(number, storm_fps)]
+    with patch.multiple(partition, FIRST_TURN=1, LONGEST_TURN=1, FIRST_STRETCH_PS=partition.SHORTEST_PS):
+        net = run(8, flows, [], 8 * MS)
+    assert net.statistics().compiled_events
+    assert net.statistics().sessions_apart < 20
+    with patch.object(Compiled, "stepper", lambda self: None):
+        other = run(8, flows, [], 8 * MS)
+    assert [net.flow_counters(name) for name in names(flows)] == [other.flow_counters(name) for name in names(flows)]
+    assert net.switch_counters(SWITCH).ports == other.switch_counters(SWITCH).ports
 
 
 def test_what_does_not_fit_into_64_bits_is_stepped_without_it():
