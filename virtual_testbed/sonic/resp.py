@@ -1,8 +1,7 @@
-"""A small client of Redis' protocol (RESP 2) over a unix socket.
+"""A connection to Redis over a unix socket; hiredis reads and writes its protocol (RESP 2).
 
 The commands of a switch use it and not redis-py because importing that takes 0.15 s, more than all the rest of a
-command. Replies are decoded: bulk strings to str, integers to int, nil to None, arrays to lists. Reference: the
-protocol specification of Redis ("RESP protocol description").
+command. Replies are decoded: bulk strings to str, integers to int, nil to None, arrays to lists.
 """
 from __future__ import annotations
 
@@ -10,6 +9,10 @@ import socket
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import hiredis
+
+_MOST_BYTES = 1 << 16  # that are taken from the socket at once
+_INCOMPLETE = object()
 Reply = Any  # str | int | None | list[Reply]
 
 
@@ -30,7 +33,8 @@ class Connection:
         except OSError as error:
             self._socket.close()
             raise DatabaseError(f"no Redis answers at {path}: {error.strerror or error}") from error
-        self._stream = self._socket.makefile("rb")
+        self._reader = hiredis.Reader(replyError=DatabaseError, encoding="utf-8", errors="surrogateescape",
+                                      notEnoughData=_INCOMPLETE)
         if database:
             self.call("SELECT", database)
 
@@ -42,7 +46,6 @@ class Connection:
 
     def close(self) -> None:
         """Close the connection; harmless when closed."""
-        self._stream.close()
         self._socket.close()
 
     def call(self, *arguments: object) -> Reply:
@@ -80,34 +83,17 @@ class Connection:
 
     def _read_or_error(self) -> Reply:
         try:
-            return self._reply(self._stream.readline())
+            while (reply := self._reader.gets()) is _INCOMPLETE:
+                received = self._socket.recv(_MOST_BYTES)
+                if not received:
+                    raise DatabaseError(f"the connection to Redis at {self.path} is lost")
+                self._reader.feed(received)
         except OSError as error:
             raise DatabaseError(f"the connection to Redis at {self.path} is lost: {error}") from error
-
-    def _reply(self, line: bytes) -> Reply:
-        if not line.endswith(b"\r\n"):
-            raise DatabaseError(f"the connection to Redis at {self.path} is lost")
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"+":
-            return rest.decode()
-        if kind == b"-":
-            return DatabaseError(rest.decode())
-        if kind == b":":
-            return int(rest)
-        size = int(rest)
-        if size < 0:
-            return None
-        if kind == b"$":
-            return self._stream.read(size + 2)[:-2].decode(errors="surrogateescape")
-        return [self._element() for _ in range(size)]
-
-    def _element(self) -> Reply:
-        """As `_read_or_error`; a missing field, the most frequent element, takes the shortest way."""
-        line = self._stream.readline()
-        return None if line == b"$-1\r\n" else self._reply(line)
+        return reply
 
 
 def _encode(command: Sequence[object]) -> bytes:
-    parts = [argument if isinstance(argument, bytes) else str(argument).encode(errors="surrogateescape")
-             for argument in command]
-    return b"*%d\r\n" % len(parts) + b"".join([b"$%d\r\n%b\r\n" % (len(part), part) for part in parts])
+    parts: tuple[Any, ...] = tuple(part if isinstance(part, bytes) else str(part).encode(errors="surrogateescape")
+                                   for part in command)
+    return bytes(hiredis.pack_command(parts))

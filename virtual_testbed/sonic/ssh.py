@@ -181,6 +181,8 @@ class Shell:
         inside = decision.kind == root_view.NAMESPACE
         self.prefix = Path("/") if inside else settings.root
         self.home = self.prefix / "home/admin"
+        self._shown: dict[str, dict[str, str]] = {  # port -> what its files in /sys/class/net are known to say
+            folder.name: {} for folder in (self.prefix / "sys/class/net").glob("Ethernet*")}
         self.environment = {
             "PATH": f"{settings.bin}:{command_wrappers.program_folder(settings.bin)}", "HOME": str(self.home),
             "USER": settings.user,
@@ -199,13 +201,14 @@ class Shell:
 
     def refresh(self) -> None:
         """Bring /sys/class/net up to date with the databases; a Redis that is away changes nothing."""
+        keys = [f"PORT_TABLE:{port}" for port in self._shown]
         try:
             with databases.connect(self._settings.redis_socket, "APPL_DB") as connection:
-                rows = databases.read_hashes(connection, connection.call("KEYS", "PORT_TABLE:Ethernet*"))
-            for folder in (self.prefix / "sys/class/net").glob("Ethernet*"):
-                self._write_port(folder.name, rows.get(f"PORT_TABLE:{folder.name}", {}))
+                rows = databases.read_fields(connection, keys, ("oper_status", "speed", "mtu"))
             with databases.connect(self._settings.redis_socket, "CONFIG_DB") as connection:
-                self._write_addresses(databases.read_row(connection, "DEVICE_METADATA", "localhost").get("mac"))
+                mac = databases.read_row(connection, "DEVICE_METADATA", "localhost").get("mac")
+            for port, row in zip(self._shown, rows, strict=True):
+                self._show_port(port, row, mac)
         except (DatabaseError, OSError) as error:
             _log.warning("%s: /sys/class/net is not up to date: %s", self._settings.name, error)
 
@@ -223,17 +226,14 @@ class Shell:
         """Note that the switch is up since now."""
         (self.prefix / BOOT_TIME.lstrip("/")).write_text(f"{time.time()}\n", encoding="ascii")
 
-    def _write_port(self, port: str, row: Mapping[str, str]) -> None:
-        """Files of a port; one without a row, while its switch restarts, is down."""
+    def _show_port(self, port: str, row: Mapping[str, str], mac: str | None) -> None:
+        """Files of a port, where they are not so yet; one without a row, while its switch restarts, is down."""
         up = row.get("oper_status") == "up"
-        said = {name: row[name] for name in ("speed", "mtu") if name in row}
-        command_wrappers.write_port(self.prefix, port, {
-            "operstate": "up" if up else "down", "carrier": "1" if up else "0", **said})
-
-    def _write_addresses(self, mac: str | None) -> None:
-        if mac:
-            for folder in (self.prefix / "sys/class/net").glob("Ethernet*"):
-                command_wrappers.write_port(self.prefix, folder.name, {"address": mac})
+        said = {name: row[name] for name in ("speed", "mtu") if name in row} | ({"address": mac} if mac else {})
+        values = {"operstate": "up" if up else "down", "carrier": "1" if up else "0", **said}
+        if values != self._shown[port]:
+            command_wrappers.write_port(self.prefix, port, values)
+            self._shown[port] = values
 
 
 def _shell() -> str:

@@ -119,7 +119,8 @@ def main() -> None:
         return
     if program in ("python", "python3"):
         sys.stdout.flush()
-        os.environ["PYTHONPATH"] = str(_VENDOR / container)
+        libraries = os.environ["PYTHONPATH"]  # as the wrapper set it
+        os.environ["PYTHONPATH"] = f"{_VENDOR / container}:{libraries}"
         os.execv(sys.executable, [sys.executable, *rest])
     if program in ("tee", "rm"):
         (_tee if program == "tee" else _remove)(this_switch(), rest)

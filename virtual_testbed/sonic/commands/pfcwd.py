@@ -29,14 +29,18 @@ def show_stats(switch: SwitchContext, queues: Iterable[str], empty: bool = False
     stormed.
     """
     names = read_hash(switch.counters, "COUNTERS_QUEUE_NAME_MAP")
-    wanted = [queue for queue in (queues or sorted(names, key=natural)) if queue in names]
+    wanted = [queue for queue in (queues or names) if queue in names]
     fields = ["PFC_WD_STATUS", *(_FIELD + name for pair in _STATISTICS.values() for name in pair)]
     found = read_fields(switch.counters, [f"COUNTERS:{names[queue]}" for queue in wanted], fields)
     rows = []
     for queue, values in zip(wanted, found):
+        if not values and not empty:
+            continue
         cells = ["/".join(values.get(_FIELD + name, "0") for name in pair) for pair in _STATISTICS.values()]
         if empty or set(cells) != {"0/0"}:
             rows.append([queue, values.get("PFC_WD_STATUS", "N/A"), *cells])
+    if not queues:
+        rows.sort(key=lambda row: natural(row[0]))
     if check_storm:
         sys.exit(1 if any(row[1] == "stormed" for row in rows) else 0)
     print(table(rows, ["QUEUE", "STATUS", *_STATISTICS]))

@@ -55,9 +55,11 @@ def _next(words: list[str], option: str) -> str:
 
 def become_root() -> None:
     """Uid 0 of a new user namespace; where the kernel refuses the account stays."""
-    import ctypes
     uid, gid = os.geteuid(), os.getegid()
-    if uid == 0 or ctypes.CDLL(None).unshare(_CLONE_NEWUSER) != 0:
+    if uid == 0:
+        return
+    import ctypes
+    if ctypes.CDLL(None).unshare(_CLONE_NEWUSER) != 0:
         return
     for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as stream:
