@@ -85,6 +85,8 @@ FAULTS: tuple[CampaignEntry, ...] = (
           "more frames of .* arrive than are sent", "one_in=5000"),
     at_rx("counters-negative", "PFC-1 PFC-2", HELD, LOSSLESS, "counter of .* lacks .* only, as if it began below 0"),
     at_rx("weights-ignored", "M2O-3", ALL, LOSSLESS, "the line is not shared by the queues' weights"),
+    at_rx("weights-forgotten", "FLAP-5", ALL, BOTH, "the line is not shared by the queues' weights"),
+    at_tx("headroom-divided", "LSET-7", ALL, LOSSLESS, "headroom is too small"),
     at_tx("headroom-missing", "PFC-1 COUNT-3 M2O-1 HEAD-1 HEAD-3", HELD, LOSSLESS,
           "pauses are sent for .*, but frames that come in after"),
     at_tx("xoff-not-sent", "PFC-1 PFC-2 SENT-1 COUNT-3 M2O-1 HEAD-1", HELD, LOSSLESS,

@@ -212,6 +212,9 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("frames-copied", ((number("one_in", 2, 20_000, 5000),),
                                 (number("one_in", 2, 20_000, 5000), word("on", "{beside}"))), (), False, _copied),
     FaultKind("weights-ignored", ((word("order", "even", "strict"),),)),
+    FaultKind("weights-forgotten"),
+    FaultKind("headroom-divided", ((number("groups", 1, 5, 2),),), declare=_saying(
+        "headroom is too small|frames that come in after")),
     FaultKind("headroom-missing", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("headroom-short", ((number("bytes", SHORT_BYTES, 50_000, 416),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("xoff-early", ((number("bytes", EARLY_BYTES, 4000, 832),),), LOSSLESS_ONLY, False, _limited),

@@ -73,19 +73,6 @@ class AlsoSeven(Fault):
 
     def xoff_priorities(self, group, priorities):
         return priorities | {7} if priorities else priorities
-
-
-class HeadroomDivided(Fault):
-    """There is headroom for two lossless priority groups of a port; more have to share it."""
-
-    name = "headroom-divided"
-
-    def takes_effect(self, before, config):
-        groups = config.priority_groups
-        lossless = {number for number, profile in groups.items() if profile.xoff}
-        part = min(1, 2 / len(lossless)) if lossless else 1
-        divided = {number: replace(groups[number], xoff=int(groups[number].xoff * part)) for number in lossless}
-        return replace(config, priority_groups={**groups, **divided})
 ''',
 }
 # Each pair has what can be told apart in one run.
@@ -98,7 +85,7 @@ FAULTS = (
     "pause-ignored@Ethernet4,priority=0", "pause-ignored@Ethernet4,priority=3", "pfc-miscounted@Ethernet4",
     "pfc-forwarded@Ethernet4", "lossless-dropped@Ethernet4,one_in=4", "lossy-dropped@Ethernet4,one_in=4",
     "crossed.py:AlsoSeven@Ethernet80", "pause-ignored@Ethernet16,priority=6", "pause-ignored@Ethernet20,priority=7",
-    "crossed.py:HeadroomDivided@Ethernet88",
+    "headroom-divided@Ethernet88",
 )
 
 

@@ -29,26 +29,6 @@ class Roomier(Fault):
     def headroom_bytes(self, group, headroom):
         return 2 * headroom
 ''',
-    "strict.py": '''
-from dataclasses import replace
-
-from virtual_testbed.dataplane.model.hooks import Fault
-
-
-class StrictOnceRestarted(Fault):
-    """A port that was up, is shut down and started again has forgotten its schedulers' weights."""
-
-    name = "strict-once-restarted"
-    was_up = forgets = False
-
-    def takes_effect(self, before, config):
-        self.forgets = self.forgets or (self.was_up and not config.admin_up)
-        self.was_up = config.admin_up
-        if not self.forgets:
-            return config
-        strict = {queue: replace(one, type="STRICT") for queue, one in config.schedulers.items()}
-        return replace(config, schedulers=strict)
-''',
 }
 PAGES = {"LOAD": "load-full-line.md", "M2O": "m2o-many-to-one.md", "HEAD": "head-response.md"}
 PLANS = [*loads.LOADS, *loads.MANY_TO_ONE, *headroom.CASES]
@@ -71,7 +51,7 @@ NO_MARKS = "queue-watermarks-miscounted@Ethernet36"
 TWICE, FROZEN = "drops-counted-twice@Ethernet28", "watermarks-frozen@Ethernet100"
 IGNORED, LOSSY_TOO = "pause-ignored@Ethernet40", "lossy-queue-paused@Ethernet44"
 LIMITED = "egress-limited@Ethernet48,bytes=6000000"
-FORGETFUL = "strict.py:StrictOnceRestarted@Ethernet52"
+FORGETFUL = "weights-forgotten@Ethernet52"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
 # On ports that have one of the faults above.

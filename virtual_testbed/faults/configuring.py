@@ -19,6 +19,7 @@ EGRESS_BYTES = 20_800
 """A hundred cells of 208 bytes."""
 _MAPS = {"dscp": "dscp_to_tc", "queue": "tc_to_queue", "group": "tc_to_pg", "pfc": "pfc_to_queue"}
 _ALL = "all"
+STRICT = "STRICT"
 
 
 class MapsUnbound(Fault):
@@ -113,6 +114,44 @@ class BufferChangeLost(Fault):
         return replace(config, priority_groups={**config.priority_groups, **kept})
 
 
+class HeadroomDivided(NumberedFault):
+    """A port has headroom for `groups` (2) lossless priority groups; more have to share it."""
+
+    name = "headroom-divided"
+    options = ("groups",)
+    defaults = {"groups": 2}
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With their parts of it."""
+        lossless = {number: profile for number, profile in config.priority_groups.items() if profile.xoff}
+        if len(lossless) <= self.number("groups"):
+            return config
+        parts = {number: replace(profile, xoff=profile.xoff * self.number("groups") // len(lossless))
+                 for number, profile in lossless.items()}
+        return replace(config, priority_groups={**config.priority_groups, **parts})
+
+
+class WeightsForgotten(Fault):
+    """A port that was up, is shut down and started again has forgotten its schedulers' weights: its queues are strict.
+    """
+
+    name = "weights-forgotten"
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._was_up = False
+        self._has_forgotten = False
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With strict schedulers."""
+        self._has_forgotten = self._has_forgotten or (self._was_up and not config.admin_up)
+        self._was_up = config.admin_up
+        if not self._has_forgotten:
+            return config
+        strict = {queue: replace(scheduler, type=STRICT) for queue, scheduler in config.schedulers.items()}
+        return replace(config, schedulers=strict)
+
+
 class EgressLimited(NumberedFault):
     """Queues of lossless priorities hold at most `bytes` (20800) and drop what else would leave by them, instead of
     letting it fill the priority group (sonic-mgmt#17149).
@@ -162,5 +201,5 @@ class WatchdogSetKept(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    MapsUnbound, MapEntryWrong, MapsKept, LosslessGroupsMissing, BufferChangeLost, EgressLimited, WatchdogActionKept,
-    WatchdogSetKept)
+    MapsUnbound, MapEntryWrong, MapsKept, LosslessGroupsMissing, BufferChangeLost, HeadroomDivided, WeightsForgotten,
+    EgressLimited, WatchdogActionKept, WatchdogSetKept)

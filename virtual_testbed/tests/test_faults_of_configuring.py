@@ -70,6 +70,23 @@ def test_buffer_change_lost():
     assert effect("buffer-change-lost", PORT, gone) == PORT, "a group that is new"
 
 
+def test_headroom_divided():
+    groups = {number: replace(LOSSLESS, xoff=700) for number in (2, 3, 4)}
+    three = replace(PORT, priority_groups={0: PORT.priority_groups[0], **groups})
+    divided = effect("headroom-divided", three).priority_groups
+    assert [divided[number].xoff for number in (2, 3, 4)] == [466, 466, 466] and divided[0] == PORT.priority_groups[0]
+    assert effect("headroom-divided@*,groups=3", three) == three
+    assert effect("headroom-divided", PORT) == PORT, "it has two"
+
+
+def test_weights_forgotten():
+    fault = parse_fault("weights-forgotten")
+    down = replace(PORT, admin_up=False)
+    assert fault.takes_effect(None, down) == down and fault.takes_effect(down, PORT) == PORT, "it came up"
+    assert {scheduler.type for scheduler in fault.takes_effect(PORT, down).schedulers.values()} == {"STRICT"}
+    assert {scheduler.type for scheduler in fault.takes_effect(down, PORT).schedulers.values()} == {"STRICT"}
+
+
 def test_egress_limited():
     limited = effect("egress-limited@*,bytes=4160,priority=3").queues
     assert limited[3].static_th == 4160 and limited[3].dynamic_th is None and limited[3].size == 0

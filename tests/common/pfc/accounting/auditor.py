@@ -32,7 +32,7 @@ OWN_COLUMNS = (RX_OK, TX_OK, SENT)
 OWN_FPS = 50
 """The most that protocols send over a link, frames a second: several sessions of BFD every 100 ms, LACP, routing. What
 moves faster on an idle switch is no protocol. (Asked where time is exact only: on virtual testbeds.)"""
-HOLDING = ("PFC", "FRAME", "TIME", "CLASS", "SENT", "LOAD", "SIZE", "M2O")
+HOLDING = ("PFC", "FRAME", "TIME", "CLASS", "SENT", "LOAD", "SIZE", "PAIRS", "M2O", "SPEED", "SOAK")
 """Families of cases in which no lossless frame may be lost, whatever is held. COUNT looks at drops by itself."""
 RECONFIGURED = ("LSET", "TAG")
 """Families of cases that change which priorities are lossless."""
