@@ -63,9 +63,11 @@ LATE_NS = 1200
 EARLY_BYTES = 3 * 208
 SHORT_BYTES = 2 * 208
 ROUNDED_BITS = 8
+MOST_SHARED = 5
 """The smallest that the suite says it sees (docs/testplan/README.md, "How small a defect each limit sees"): a pause
 1.0 us later than allowed; XOFF three cells early, of one priority of several; headroom two cells short; a pause of 1.3
-us beside a long one that is none, where with 9 bits it is 0.65 us shorter, and with 10 bits 0.3 us."""
+us beside a long one that is none, where with 9 bits it is 0.65 us shorter, and with 10 bits 0.3 us; headroom of five
+groups that seven share, each of which is filled to 85 %."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ KINDS: tuple[FaultKind, ...] = (
                                 (number("one_in", 2, 20_000, 5000), word("on", "{beside}"))), (), False, _copied),
     FaultKind("weights-ignored", ((word("order", "even", "strict"),),)),
     FaultKind("weights-forgotten"),
-    FaultKind("headroom-divided", ((number("groups", 1, 5, 2),),), declare=_saying(
+    FaultKind("headroom-divided", ((number("groups", 1, MOST_SHARED, 2),),), declare=_saying(
         "headroom is too small|frames that come in after")),
     FaultKind("headroom-missing", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("headroom-short", ((number("bytes", SHORT_BYTES, 50_000, 416),),), LOSSLESS_ONLY, False, _limited),

@@ -52,8 +52,6 @@ with restorer.watchdog_stopped() as lease, RowRestorer(host, lease).configured(c
 
 FILES = {  # ways of being broken that nobody reported; they show that a check can fail
     "crossed.py": '''
-from dataclasses import replace
-
 from virtual_testbed.dataplane.model.hooks import Fault
 
 

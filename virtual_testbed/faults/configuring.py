@@ -19,7 +19,7 @@ EGRESS_BYTES = 20_800
 """A hundred cells of 208 bytes."""
 _MAPS = {"dscp": "dscp_to_tc", "queue": "tc_to_queue", "group": "tc_to_pg", "pfc": "pfc_to_queue"}
 _ALL = "all"
-STRICT = "STRICT"
+_STRICT = "STRICT"
 
 
 class MapsUnbound(Fault):
@@ -132,23 +132,23 @@ class HeadroomDivided(NumberedFault):
 
 
 class WeightsForgotten(Fault):
-    """A port that was up, is shut down and started again has forgotten its schedulers' weights: its queues are strict.
+    """A port that was up, is shut down and started again has forgotten its schedulers' weights: queues that have one
+    are strict.
     """
 
     name = "weights-forgotten"
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        self._was_up = False
-        self._has_forgotten = False
+        self._shut_down: set[str] = set()
 
     def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
         """With strict schedulers."""
-        self._has_forgotten = self._has_forgotten or (self._was_up and not config.admin_up)
-        self._was_up = config.admin_up
-        if not self._has_forgotten:
+        if before is not None and before.admin_up and not config.admin_up:
+            self._shut_down.add(config.name)
+        if config.name not in self._shut_down:
             return config
-        strict = {queue: replace(scheduler, type=STRICT) for queue, scheduler in config.schedulers.items()}
+        strict = {queue: replace(scheduler, type=_STRICT) for queue, scheduler in config.schedulers.items()}
         return replace(config, schedulers=strict)
 
 

@@ -45,7 +45,8 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; harmless when closed."""
+        """Close the connection; harmless when closed. What loses it closes it, too: a reply that comes too late would
+        be taken for that of the next command."""
         self._socket.close()
 
     def call(self, *arguments: object) -> Reply:
@@ -72,7 +73,7 @@ class Connection:
         try:
             self._socket.sendall(b"".join(_encode(command) for command in commands))
         except OSError as error:
-            raise DatabaseError(f"the connection to Redis at {self.path} is lost: {error}") from error
+            raise self._lost(error) from error
 
     def read(self) -> Reply:
         """The next reply or message. Raises DatabaseError."""
@@ -86,11 +87,15 @@ class Connection:
             while (reply := self._reader.gets()) is _INCOMPLETE:
                 received = self._socket.recv(_MOST_BYTES)
                 if not received:
-                    raise DatabaseError(f"the connection to Redis at {self.path} is lost")
+                    raise self._lost("it has ended")
                 self._reader.feed(received)
-        except OSError as error:
-            raise DatabaseError(f"the connection to Redis at {self.path} is lost: {error}") from error
+        except (OSError, hiredis.ProtocolError) as error:
+            raise self._lost(error) from error
         return reply
+
+    def _lost(self, reason: object) -> DatabaseError:
+        self.close()
+        return DatabaseError(f"the connection to Redis at {self.path} is lost: {reason}")
 
 
 def _encode(command: Sequence[object]) -> bytes:

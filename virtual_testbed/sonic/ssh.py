@@ -181,7 +181,7 @@ class Shell:
         inside = decision.kind == root_view.NAMESPACE
         self.prefix = Path("/") if inside else settings.root
         self.home = self.prefix / "home/admin"
-        self._shown: dict[str, dict[str, str]] = {  # port -> what its files in /sys/class/net are known to say
+        self._shown: dict[str, dict[str, str]] = {  # port -> what was written of it last, nothing where that failed
             folder.name: {} for folder in (self.prefix / "sys/class/net").glob("Ethernet*")}
         self.environment = {
             "PATH": f"{settings.bin}:{command_wrappers.program_folder(settings.bin)}", "HOME": str(self.home),
@@ -232,6 +232,7 @@ class Shell:
         said = {name: row[name] for name in ("speed", "mtu") if name in row} | ({"address": mac} if mac else {})
         values = {"operstate": "up" if up else "down", "carrier": "1" if up else "0", **said}
         if values != self._shown[port]:
+            self._shown[port] = {}
             command_wrappers.write_port(self.prefix, port, values)
             self._shown[port] = values
 

@@ -81,10 +81,11 @@ def test_headroom_divided():
 
 def test_weights_forgotten():
     fault = parse_fault("weights-forgotten")
-    down = replace(PORT, admin_up=False)
+    down, other = replace(PORT, admin_up=False), replace(PORT, name="another")
     assert fault.takes_effect(None, down) == down and fault.takes_effect(down, PORT) == PORT, "it came up"
-    assert {scheduler.type for scheduler in fault.takes_effect(PORT, down).schedulers.values()} == {"STRICT"}
-    assert {scheduler.type for scheduler in fault.takes_effect(down, PORT).schedulers.values()} == {"STRICT"}
+    for before, after in (PORT, down), (down, PORT), (PORT, PORT):
+        assert {scheduler.type for scheduler in fault.takes_effect(before, after).schedulers.values()} == {"STRICT"}
+    assert fault.takes_effect(other, other) == other, "it was not shut down"
 
 
 def test_egress_limited():

@@ -183,8 +183,8 @@ class Partition:
         return self.loop.instants < self._turn_of_all_ends
 
     def cost(self) -> tuple[int, int]:
-        """Work since one of the last `SESSIONS_JUDGED` sessions began, and how many ps ago that was. What is stepped
-        between two sessions counts."""
+        """Work since one of the last `SESSIONS_JUDGED` sessions began, and how many ps have passed since; zeros where
+        there was none since the last change. What is stepped between two sessions counts."""
         if self._judged_from is None:
             return 0, 0
         work, time_ps = self._judged_from

@@ -11,6 +11,7 @@ from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.recurrence import Recurrence
 from virtual_testbed.dataplane.fast_forward.steady_proof import LatencyUnknown, NotSteady, SteadyProof
 from virtual_testbed.dataplane.fast_forward.steady_state import SteadyState
+from virtual_testbed.dataplane.model.counters import STARTED
 from virtual_testbed.dataplane.model.events import (COMPILED_EVENTS_PER_EVENT, NEVER, EventLoop, Exhausted,
                                                     Watcher)
 from virtual_testbed.dataplane.model.generator import GeneratorSide
@@ -30,9 +31,9 @@ MOST_USELESS = 16
 """After so many steady states since the last change that ended before they could be used, compiled code no longer stops
 where one could be: each stop carries the state of all ports out of the tables and back."""
 MOST_FOR_ALTERNATIVE = 16
-"""The alternative may cost so many times what compiled code would have: that has costs which are not events, as what it
-finds is looked for in the state of all ports. Measured: 2 to 4 times where components lead on, 60 to 110 times where a
-session ends each few microseconds."""
+"""The alternative may cost so many times what stepping in compiled code would have. That is not free of other costs:
+between its turns the state of all ports is looked through. Measured: 2 to 4 times where components get far apart, 60 to
+110 times where they are together again each few microseconds."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
 MOST_FOR_LATENCY = 50_000
@@ -54,7 +55,8 @@ class Alternative(Protocol):
         """Whether all ports are to be stepped together for a while, in case they recur."""
 
     def cost(self) -> tuple[int, int]:
-        """How much work was done lately, since it was tried after the last change, and how many ps ago that began."""
+        """How much work was done since it was tried some times ago, and how many ps have passed since; zeros where it
+        was not tried since the last change."""
 
 
 class NoAlternative:
@@ -107,8 +109,8 @@ class Skip(Watcher):
         self._is_short = False
         self._wait = FIRST_CHECK
         self._compiled_turn = FIRST_COMPILED
-        self._is_compiled = True
-        self._costs_too_much = False
+        self._is_refused = False
+        self._is_given_up = False
         self._begin_work = 0
         self._begin_ps = 0
         self._begin_regenerations = 0
@@ -145,8 +147,8 @@ class Skip(Watcher):
         self.forget_steady_state()
         self._wait = FIRST_CHECK
         self._compiled_turn = FIRST_COMPILED
-        self._is_compiled = True
-        self._costs_too_much = False
+        self._is_refused = False
+        self._is_given_up = False
         self._begin_work = self.loop.work
         self._begin_ps = self.loop.now_ps
         self._begin_regenerations = self.regenerations
@@ -201,9 +203,10 @@ class Skip(Watcher):
         self._wait = min(2 * self._wait, LONGEST_CHECK)
         self.loop.check_after(self._wait)
         self.find_steady_state()
+        self._judge_alternative()
         if self.may_skip_to(last_ps):
             self._try(last_ps)
-        elif self._alternative_pays() and self._alternative.advance(self, last_ps):
+        elif self._has_alternative() and self._alternative.advance(self, last_ps):
             self._wait = FIRST_CHECK
             self.loop.check_after(FIRST_CHECK)
         else:
@@ -217,7 +220,7 @@ class Skip(Watcher):
         now_ps = self.loop.now_ps
         if self.loop.work - self._begin_work < COMPILED_FROM:
             return
-        if self._alternative.is_turn_of_all() and self._alternative_pays():
+        if self._alternative.is_turn_of_all() and self._has_alternative():
             return
         if state is not None and not self._is_tapped and self._skips_pay(state, last_ps):
             usable_ps = min(last_ps, state.valid_ps + state.long_window_ps + state.window_ps)
@@ -230,8 +233,8 @@ class Skip(Watcher):
             return
         if state is not None and last_ps > state.end_ps:
             self._end_steady_state(now_ps, True)
-        self._is_compiled = stepper.step(self.sides, self.ports, last_ps, self._compiled_turn)
-        if self._is_compiled:
+        self._is_refused = not stepper.step(self.sides, self.ports, last_ps, self._compiled_turn)
+        if not self._is_refused:
             self._compiled_turn = min(2 * self._compiled_turn, MOST_COMPILED)
             self.recurrence.reset()
             self.schedule()
@@ -244,23 +247,25 @@ class Skip(Watcher):
             return True
         return self.loop.work - self._begin_work < self._compiled_work(self.loop.now_ps - self._begin_ps)
 
-    def _alternative_pays(self) -> bool:
-        """Whether the alternative has never cost far more since the last change than compiled code would have; also
-        where that cannot go on, or is not installed."""
+    def _judge_alternative(self) -> None:
+        """Give the alternative up, until the next change, once it has cost far more than compiled code would have."""
         work, passed_ps = self._alternative.cost()
-        if work > max(COMPILED_FROM, MOST_FOR_ALTERNATIVE * self._compiled_work(passed_ps)):
-            self._costs_too_much = True
-        return not self._costs_too_much or not self._is_compiled or self._compiled.stepper() is None
+        if work > COMPILED_FROM and work > MOST_FOR_ALTERNATIVE * self._compiled_work(passed_ps):
+            self._is_given_up = True
+
+    def _has_alternative(self) -> bool:
+        """Whether the alternative is not given up; nor is it where compiled code is not installed, or has refused."""
+        return not self._is_given_up or self._is_refused or self._compiled.stepper() is None
 
     def _compiled_work(self, passed_ps: int) -> int:
-        """How much work it is to step everything for that time in compiled code."""
+        """How much work it is to step everything for that time in compiled code, whatever is held just now."""
         events = sum(passed_ps * EVENTS_PER_FRAME // step_ps for step_ps in self._steps_ps())
         return events // COMPILED_EVENTS_PER_EVENT
 
     def _steps_ps(self) -> Iterator[int]:
         """The time between two frames of each flow that sends."""
         for side in self.sides:
-            yield from (flow.step for flow in side.flows if flow.segment is not None and not flow.is_shut)
+            yield from (flow.step for flow in side.flows if flow.state == STARTED)
             yield from (storm.train.schedule.step for storm in side.storms if storm.train.is_running)
 
     def may_skip_to(self, last_ps: int) -> bool:

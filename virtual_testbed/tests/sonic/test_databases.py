@@ -1,6 +1,12 @@
 """The Redis client and CONFIG_DB's forms."""
 from __future__ import annotations
 
+import contextlib
+import queue
+import socket
+import threading
+import time
+
 import pytest
 
 from virtual_testbed.sonic import databases
@@ -27,6 +33,57 @@ def test_an_error_reply_raises_and_leaves_the_connection_usable(redis):
 def test_no_redis_is_one_sentence(tmp_path):
     with pytest.raises(DatabaseError, match="no Redis answers at .*missing"):
         Connection(str(tmp_path / "missing"))
+
+
+@pytest.fixture
+def slow_redis(tmp_path):
+    """The path of a server that says what it is told to, a piece each 20 ms, whatever is asked; and what tells it."""
+    path, pieces = str(tmp_path / "slow.sock"), queue.Queue()
+
+    def serve():
+        with listener.accept()[0] as client, contextlib.suppress(OSError):  # the connection may be gone
+            while piece := pieces.get():
+                client.sendall(piece)
+                time.sleep(0.02)
+            client.recv(1 << 10)  # the question
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        server = threading.Thread(target=serve)
+        server.start()
+        yield path, pieces.put
+        pieces.put(b"")
+        server.join()
+
+
+def test_a_reply_in_pieces(slow_redis):
+    path, say = slow_redis
+    with Connection(path) as connection:
+        for piece in (b"*2\r\n$3\r\n", b"a\r", b"b\r\n:1", b"2\r\n"):
+            say(piece)
+        assert connection.call("GET", "a") == ["a\rb", 12]
+
+
+def test_a_reply_that_does_not_come_in_time_is_not_taken_for_the_next_one(slow_redis):
+    path, say = slow_redis
+    with Connection(path, timeout_s=0.05) as connection:
+        with pytest.raises(DatabaseError, match="is lost: timed out"):
+            connection.call("GET", "a")
+        say(b"$1\r\na\r\n")
+        for _ in range(2):
+            with pytest.raises(DatabaseError, match="is lost"):
+                connection.call("GET", "b")
+
+
+@pytest.mark.parametrize("said, reason", [(b"$9\r\nabc", "it has ended"), (b"?\r\n", "Protocol error")])
+def test_what_is_no_whole_reply_loses_the_connection(slow_redis, said, reason):
+    path, say = slow_redis
+    with Connection(path) as connection:
+        say(said)
+        say(b"")
+        with pytest.raises(DatabaseError, match=f"is lost: {reason}"):
+            connection.call("GET", "a")
 
 
 def test_natural_order():
