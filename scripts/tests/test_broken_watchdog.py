@@ -17,6 +17,7 @@ from tests.common.pfc.cases.watchdog.actions import (
 )
 from tests.common.pfc.cases.watchdog.alert import ALERTED
 from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
+from tests.common.pfc.cases.watchdog.overlapping import OVERLAPPING
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.repeated import REPEATED
 from tests.common.pfc.cases.watchdog.timers import BUFFER_CHANGED, ON_TRAFFIC
@@ -58,6 +59,23 @@ class Loud(Fault):
 
     def watchdog_action(self, queue, action):
         return "forward" if action == "alert" else action
+
+
+class Together(Fault):
+    """What keeps a queue in storm is the pauses of all watched queues of the port."""
+
+    name = "together"
+
+    def __init__(self, *scope, **options):
+        super().__init__(*scope, **options)
+        self.received = {}
+
+    def watchdog_sees(self, queue, sample):
+        self.received[queue] = sample.pfc_rx
+        return sample
+
+    def watchdog_sees_in_storm(self, queue, first, others, sample):
+        return replace(sample, pfc_rx=sum(self.received.values()))
 ''',
 }
 # Each pair has what can be told apart in one run.
@@ -70,6 +88,7 @@ LAST = ("Ethernet56", HEALTHY_TX)
 ANY, FORWARDS, AGAIN = ("Ethernet60", HEALTHY_TX), ("Ethernet100", HEALTHY_RX), ("Ethernet104", HEALTHY_RX)
 ANOTHER, AS_PASSED, RECEIVED = ("Ethernet108", HEALTHY_RX), ("Ethernet112", HEALTHY_RX), ("Ethernet116", HEALTHY_RX)
 LOUD, UNHELD = ("Ethernet124", HEALTHY_RX), (HEALTHY_RX, "Ethernet84")
+TOGETHER = ("Ethernet72", HEALTHY_RX)
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -85,6 +104,7 @@ FAULTS = (
     "watchdog-hits-another@Ethernet108,priority=3,to=4", "watchdog-drops-counted-as-sent@Ethernet112",
     "nervous.py:Loud@Ethernet124", "xoff-not-sent@Ethernet84,priority=3", "xoff-wrong-priority@Ethernet84,priority=4",
     "watchdog-leaks@Ethernet116,only=received", "watchdog-second-storm-missed@Ethernet120,after=15",
+    "nervous.py:Together@Ethernet72",
 )
 
 
@@ -176,6 +196,13 @@ CASES = [
           "Ethernet124 priority 3: expected 0 frames from Ethernet0 to Ethernet124 received in the storm, got "),
     wreck(UNHELD, ALERTED, "FAIL FAIL", "back-pressure no-back-pressure held-frames-drained",
           "Ethernet84 priority 3: expected more than 0 PFC frames sent out of Ethernet84 in the storm, got 0"),
+    wreck(TOGETHER, OVERLAPPING, "FAIL PASS", "restored restoration-counted resumed",
+          "Ethernet72 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
+    wreck(BLIND, OVERLAPPING, "FAIL FAIL", "storm-detected storm-counted restoration-counted dropped-in-storm"
+          " sender-not-held no-back-pressure resumed background-unaffected clean-flow",
+          "Ethernet4 priority 4: expected the queue stormed while its own storm went on, got operational"),
+    wreck(NERVOUS, OVERLAPPING, "FAIL PASS", "no-other-storm restored restoration-counted resumed",
+          "Ethernet8 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
     wreck(WIDE, DROP_SINGLE, "FAIL FAIL", "background-unaffected frames-counted",
           "Ethernet28 priority 0: expected all ... frames from Ethernet64 to Ethernet28 received in the storm, got 0"),
     Case(OTHER, "FAIL", "PASS", frozenset({"background-unaffected"}),

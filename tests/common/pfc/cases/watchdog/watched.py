@@ -11,6 +11,7 @@ from ..targets import CHANGEABLE, each, together
 WATCHED = "that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable)"
 IN_SOFTWARE = "a watchdog in software (STATE_DB PFC_WD_STATE_TABLE|PFC_WD RECOVERY_MECHANISM)"
 NEEDS = f"a lossless priority {WATCHED}"
+SEVERAL = f"several lossless priorities {WATCHED}"
 
 
 def watched(qos: PortQos) -> Target:
@@ -29,7 +30,8 @@ def _in_software(targets: Targets) -> Targets:
 
 each_watched = _in_software(each(watched, NEEDS))
 all_watched = _in_software(together(watched, 1, NEEDS))
-several_watched = _in_software(together(watched, 2, f"several lossless priorities {WATCHED}"))
+several_watched = _in_software(together(watched, 2, SEVERAL))
+each_of_several_watched = each_watched.where(several_watched.on, SEVERAL)
 FORWARDS = "a platform whose watchdog has the action `forward`"
 all_watched_forwarding = all_watched.where(lambda subject: forwards(subject.asic), FORWARDS)
 all_watched_changing = all_watched.where(

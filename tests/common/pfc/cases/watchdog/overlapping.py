@@ -1,0 +1,140 @@
+"""WD-13: two storms of different priorities on one port, the first of which ends while the later one lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...lab.generator import SETTLE_S
+from ...lab.lab import Lab
+from ...lab.watchdog import DROP, OPERATIONAL, STORMED, Timers
+from ...model.checking import at_priorities, at_priority, everything_received, fail_unless
+from ...model.counters import DutCounters
+from ...model.traffic import FlowPlan, Role
+from ...record.case import PlanCase, Target
+from ...record.verdict import Check
+from ..engine import Procedure, Table, sending
+from ..storm_length import storm_held
+from ..storm_sequence import pause_storm
+from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
+from .actions import data_again, data_in_storms, watched_flows, watching_pair
+from .checks import DATA_S, NOT_PUSHED, WatchdogRun, acted, detected, lead_s, no_other_storm, restored, storm_unbroken
+from .early import early_flows
+from .watched import each_of_several_watched, watched
+
+OVERLAPPING = PlanCase("watchdog-overlapping-storms", "WD-13")
+TIMERS = Timers(DROP)
+IN_LATER = "in the later storm"
+
+
+@dataclass(frozen=True)
+class OverlappingRun(WatchdogRun):
+    """Two storms of which the first one ends while the later one lasts. Phases: `ended` of the first one when it had
+    stopped, `stormed` in the later one, `recovered` of the first one's priority meanwhile, `over` when the later one
+    had stopped, `resumed` of the data sent again. `during` was read in the later one, when the first one was over.
+
+    Attributes:
+        first: the priority of the first one.
+        all_stormed: the switch's counters in both.
+    """
+
+    first: int
+    all_stormed: DutCounters
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The other priorities, of the later storm."""
+        return tuple(priority for priority in self.tested if priority != self.first)
+
+    def details(self) -> dict[str, Any]:
+        """Also whose storm was the first."""
+        return {**super().details(), "first_storm": self.first}
+
+
+def one_ends(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> OverlappingRun:
+    """A storm on the target, later one on all other watched priorities too, the end of the first, data both ways, the
+    end of the later one, and the data again."""
+    lab.subject.qos.check_reached(target)
+    first = target[0]
+    others = tuple(priority for priority in watched(lab.subject.qos) if priority != first)
+    wait_s = TIMERS.latest_restoration_s + SETTLE_S
+    ending = _storm(lab, "First Storm", target, 2 * lead_s(TIMERS))
+    lasting = _storm(lab, "Later Storm", others, 2 * lead_s(TIMERS) + wait_s + DATA_S + lab.delays.port_s)
+    data = watched_flows(lab, (first, *others), TIMERS)
+    early = {storm.name: early_flows(lab, stormed) for storm, stormed in ((ending, target), (lasting, others))}
+    traffic = lab.builder.build([ending, lasting, *early[ending.name], *early[lasting.name], *data])
+    with watching_pair(lab) as watchdog, sending(lab, traffic):
+        watchdog.start(TIMERS)
+        for storm, flows in early.items():
+            lab.generator.start([storm, *(flow.name for flow in flows)])
+            lab.clock.sleep(lead_s(TIMERS))
+        all_stormed = watchdog.counters()
+        lab.generator.stop([ending.name])
+        lab.clock.sleep(wait_s)
+        ended = lab.generator.stats([ending.name])
+        in_later = {**data_in_storms(lab, traffic, []), **lab.generator.stats([lasting.name])}
+        during = watchdog.counters()
+        lab.generator.stop([lasting.name])
+        lab.clock.sleep(wait_s)
+        phases = {
+            "ended": ended,
+            "stormed": {name: flow for name, flow in in_later.items() if flow.plan.priority != first},
+            "recovered": {name: flow for name, flow in in_later.items() if flow.plan.priority == first},
+            "over": lab.generator.stats([lasting.name]),
+            "resumed": data_again(lab, traffic),
+        }
+        return OverlappingRun(lab.subject, before, during, watchdog.stop(), (first, *others), phases, TIMERS,
+                              watchdog.queues, first, all_stormed)
+
+
+def _storm(lab: Lab, name: str, target: Target, waits_s: float) -> FlowPlan:
+    return replace(pause_storm(lab, target, waits_s), name=lab.builder.named(name))
+
+
+def validity(run: OverlappingRun) -> Iterator[Check]:
+    """Whether the run was a measurement, best cause first."""
+    subject = run.subject
+    speed_mbps = subject.pair.speed_mbps
+    yield from links_kept(run)
+    yield from counters_kept(run)
+    for phase, priorities, least_s in (
+        ("ended", (run.first,), 2 * lead_s(run.timers)), ("over", run.others, 2 * lead_s(run.timers) + DATA_S)
+    ):
+        place = at_priorities(subject, priorities)
+        storms = run.flows(phase, Role.STORM)
+        yield from storm_held(place, storms, speed_mbps, least_s)
+        yield from storm_stopped(place, storms)
+        yield from storm_unbroken(place, storms)
+    data = [*run.flows("stormed"), *run.flows("recovered")]
+    yield from load_applied(subject, data, run.pfc_sent_by_all(), IN_LATER, [Role.TEST])
+    yield from load_applied(subject, run.flows("resumed"), NOT_PUSHED, "after both storms")
+    yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
+
+
+def judge(run: OverlappingRun) -> Iterator[Check]:
+    """Each queue is detected and restored by the pauses of its own priority."""
+    yield from detected(replace(run, during=run.all_stormed))
+    yield from no_other_storm(run)
+    yield from _each_by_its_own(run)
+    yield from acted(run, IN_LATER)
+    recovered = run.flows("recovered")
+    yield from everything_received("resumed", run.subject, recovered, f"once its own storm had stopped, {IN_LATER}")
+    yield from restored(run)
+    yield from everything_received("resumed", run.subject, run.flows("resumed"), "after both storms")
+
+
+def _each_by_its_own(run: OverlappingRun) -> Iterator[Check]:
+    """In the later storm the queue of the first one is restored, and no other."""
+    for priority in run.tested:
+        place = at_priority(run.subject, priority)
+        row = run.gained(run.queue(priority), run.during)
+        is_over = priority == run.first
+        name, due = ("restored", OPERATIONAL) if is_over else ("storm-detected", STORMED)
+        whose = "once its own storm had stopped" if is_over else "while its own storm went on"
+        yield fail_unless(name, place, row.status == due, f"the queue {due} {whose}", row.status)
+        expected = f"{int(is_over)} storm counted as restored {whose}"
+        yield fail_unless("restoration-counted", place, row.restored == int(is_over), expected, row.restored)
+
+
+CASES: Table = {OVERLAPPING: Procedure(one_ends, validity, judge, each_of_several_watched)}
