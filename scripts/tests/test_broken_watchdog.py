@@ -1,4 +1,5 @@
-"""The watchdog's cases on switches whose watchdog is broken: one virtual testbed for all."""
+"""The watchdog's cases on switches whose watchdog is broken: one virtual testbed for all. And FLAP-6, which is WD-2 on
+a port that has been restarted."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from scripts.tests.broken import (
     HEALTHY_RX, HEALTHY_TX, Bench, Case, broken_bench, compare, documented_checks, documented_faults, healthy,
     passed_as_documented, wreck,
 )
+from tests.common.pfc.cases.restarted_in_storm import SHUTDOWN
 from tests.common.pfc.cases.watchdog import CASES as PLAN
 from tests.common.pfc.cases.watchdog.actions import (
     ACTION_CHANGED, DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED,
@@ -76,6 +78,20 @@ class Together(Fault):
 
     def watchdog_sees_in_storm(self, queue, first, others, sample):
         return replace(sample, pfc_rx=sum(self.received.values()))
+
+
+class Restarted(Fault):
+    """The watchdog of a port that is shut down is lost, until it is started anew."""
+
+    name = "restarted"
+    watchdog = None
+
+    def takes_effect(self, before, config):
+        if before is not None and before.admin_up and not config.admin_up:
+            self.watchdog = config.watchdog
+        if config.watchdog is None:
+            self.watchdog = None
+        return replace(config, watchdog=None) if config.watchdog == self.watchdog else config
 ''',
 }
 # Each pair has what can be told apart in one run.
@@ -88,7 +104,7 @@ LAST = ("Ethernet56", HEALTHY_TX)
 ANY, FORWARDS, AGAIN = ("Ethernet60", HEALTHY_TX), ("Ethernet100", HEALTHY_RX), ("Ethernet104", HEALTHY_RX)
 ANOTHER, AS_PASSED, RECEIVED = ("Ethernet108", HEALTHY_RX), ("Ethernet112", HEALTHY_RX), ("Ethernet116", HEALTHY_RX)
 LOUD, UNHELD = ("Ethernet124", HEALTHY_RX), (HEALTHY_RX, "Ethernet84")
-TOGETHER = ("Ethernet72", HEALTHY_RX)
+TOGETHER, RESTARTED = ("Ethernet72", HEALTHY_RX), ("Ethernet76", HEALTHY_RX)
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -104,7 +120,7 @@ FAULTS = (
     "watchdog-hits-another@Ethernet108,priority=3,to=4", "watchdog-drops-counted-as-sent@Ethernet112",
     "nervous.py:Loud@Ethernet124", "xoff-not-sent@Ethernet84,priority=3", "xoff-wrong-priority@Ethernet84,priority=4",
     "watchdog-leaks@Ethernet116,only=received", "watchdog-second-storm-missed@Ethernet120,after=15",
-    "nervous.py:Together@Ethernet72",
+    "nervous.py:Together@Ethernet72", "nervous.py:Restarted@Ethernet76",
 )
 
 
@@ -138,6 +154,9 @@ CASES = [
     wreck(BLIND, ALERTED, "FAIL FAIL", "storm-detected storm-counted restoration-counted resumed held-frames-drained"
           " background-unaffected clean-flow",
           "Ethernet4 priority 3: expected all ... frames from Ethernet64 to Ethernet4 received once the storm had"),
+    wreck(BLIND, OVERLAPPING, "FAIL FAIL", "storm-detected storm-counted restoration-counted dropped-in-storm"
+          " sender-not-held no-back-pressure resumed background-unaffected clean-flow",
+          "Ethernet4 priority 4: expected the queue stormed while its own storm went on, got operational"),
     wreck(NERVOUS, DROP_SINGLE, "FAIL PASS", f"{NERVOUS_ACTION} background-unaffected",
           "Ethernet8 priority 3: expected the queue operational after the storm, got stormed"),
     wreck(NERVOUS, FORWARD_ALL, "FAIL PASS", f"{NERVOUS_ACTION} forwarded-in-storm",
@@ -152,6 +171,8 @@ CASES = [
           "Ethernet8 priorities 3, 4: expected no queue in storm, all others operational, got Ethernet8:3, "),
     wreck(NERVOUS, ALERTED, "FAIL PASS", "no-other-storm restored restoration-counted forwarded-in-storm resumed",
           "Ethernet8 priority 3: expected the queue operational after the storm, got stormed"),
+    wreck(NERVOUS, OVERLAPPING, "FAIL PASS", "no-other-storm restored restoration-counted resumed",
+          "Ethernet8 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
     wreck(FALSE_ALARM, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
           "Ethernet12 priority 3: expected no storm detected in pauses that are shorter than a storm, got "),
     wreck(SHORT, ON_TRAFFIC, "FAIL PASS", "drops-counted",
@@ -196,13 +217,10 @@ CASES = [
           "Ethernet124 priority 3: expected 0 frames from Ethernet0 to Ethernet124 received in the storm, got "),
     wreck(UNHELD, ALERTED, "FAIL FAIL", "back-pressure no-back-pressure held-frames-drained",
           "Ethernet84 priority 3: expected more than 0 PFC frames sent out of Ethernet84 in the storm, got 0"),
+    wreck(RESTARTED, SHUTDOWN, "FAIL PASS", f"{MISSED} restored",
+          "Ethernet76 priority 3: expected the queue stormed in the storm (after the port was started), got N/A"),
     wreck(TOGETHER, OVERLAPPING, "FAIL PASS", "restored restoration-counted resumed",
           "Ethernet72 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
-    wreck(BLIND, OVERLAPPING, "FAIL FAIL", "storm-detected storm-counted restoration-counted dropped-in-storm"
-          " sender-not-held no-back-pressure resumed background-unaffected clean-flow",
-          "Ethernet4 priority 4: expected the queue stormed while its own storm went on, got operational"),
-    wreck(NERVOUS, OVERLAPPING, "FAIL PASS", "no-other-storm restored restoration-counted resumed",
-          "Ethernet8 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
     wreck(WIDE, DROP_SINGLE, "FAIL FAIL", "background-unaffected frames-counted",
           "Ethernet28 priority 0: expected all ... frames from Ethernet64 to Ethernet28 received in the storm, got 0"),
     Case(OTHER, "FAIL", "PASS", frozenset({"background-unaffected"}),
@@ -248,3 +266,8 @@ def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> 
     assert bench.dut.reservation is not None
     text = bench.dut.ask({"config": READ_CONFIG})["config"]
     assert parse_config_db(bench.dut.host, text)["PFC_WD"] == {"GLOBAL": bench.dut.reservation.watchdog["GLOBAL"]}
+
+
+@pytest.mark.slow("a case on a healthy port")
+def test_a_healthy_port_that_is_restarted_passes_every_check_of_wd_2(bench: Bench) -> None:
+    passed_as_documented(bench.judge(healthy(SHUTDOWN)), documented_checks(PAGE, DROP_SEVERAL.plan_id))

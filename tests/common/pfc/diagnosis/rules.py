@@ -442,7 +442,7 @@ RULES = (
     Rule("more frames of {who} arrive than are sent", ("clean-flow", *LOST), picks=_too_many),
     Rule("frames of {who} are lost on their way out, also without any storm", ("clean-flow",)),
     *KINDS_OF_FRAMES,
-    *(rule.where(_only("WD", "FLAP-1")) for rule in WATCHDOG),
+    *(rule.where(_only("WD", "FLAP-1", "FLAP-6")) for rule in WATCHDOG),
     *PAUSES_OBEYED,
     Rule("frames of {who} are lost on their way out, also without a storm", ("resumed",), picks=_some_lost),
     *PAUSES_SENT, *REST,

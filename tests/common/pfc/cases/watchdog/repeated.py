@@ -61,10 +61,10 @@ def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCount
     first and stopped after the last."""
     lab.subject.qos.check_reached(target)
     with watching_pair(lab) as watchdog:
-        first = _storm(lab, target, watchdog, before)
-        second = _storm(lab, target, watchdog, first.after)
+        first = storm_and_data(lab, target, watchdog, before)
+        second = storm_and_data(lab, target, watchdog, first.after)
         short = _short_storms(lab, target, watchdog, second.after)
-        last = _storm(lab, target, watchdog, short.after, is_last=True)
+        last = storm_and_data(lab, target, watchdog, short.after, is_last=True)
     return RepeatedRun({1: first, 2: second, STORMS: last}, short)
 
 
@@ -95,10 +95,11 @@ def _short_storm(lab: Lab, target: Target, number: int, lasts_s: float) -> list[
     ]
 
 
-def _storm(
+def storm_and_data(
     lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters, is_last: bool = False
 ) -> WatchdogRun:
-    """One storm, data in it, its end, data as soon as the queues must be restored."""
+    """One storm, data in it, its end, data as soon as the queues must be restored. `is_last`: the watchdog is stopped
+    then."""
     storm = pause_storm(lab, target, lead_s(TIMERS) + DATA_S + lab.delays.port_s)
     traffic = lab.builder.build([storm, *early_flows(lab, target), *watched_flows(lab, target, TIMERS)])
     with sending(lab, traffic):

@@ -1,0 +1,108 @@
+"""FLAP-6: the port under test is shut down in a storm that its watchdog has detected, and started when the storm is
+over; then the watchdog must have restored it, and do in the next storm what WD-2 asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..lab.generator import SETTLE_S
+from ..lab.lab import Lab
+from ..lab.watchdog import DROP, Timers, Watchdog
+from ..model.checking import at_priorities
+from ..model.counters import DutCounters
+from ..model.traffic import Role
+from ..record.case import PlanCase, Target
+from ..record.verdict import Check
+from .engine import Procedure, Table, sending
+from .flap import switched_link
+from .storm_length import storm_held
+from .storm_sequence import pause_storm
+from .validity import storm_stopped
+from .watchdog import actions, checks
+from .watchdog.checks import WatchdogRun, lead_s
+from .watchdog.early import early_flows
+from .watchdog.repeated import storm_and_data
+from .watchdog.watched import all_watched_changeable
+
+SHUTDOWN = PlanCase("shutdown-with-watchdog", "FLAP-6")
+TIMERS = Timers(DROP)
+
+
+@dataclass(frozen=True)
+class RestartedRun:
+    """A port with a watchdog that was shut down and started.
+
+    Attributes:
+        interrupted: the storm in which it was shut down; `after` was read when the port was up again.
+        later: the next storm, with data in it and after it.
+    """
+
+    interrupted: WatchdogRun
+    later: WatchdogRun
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """The counters after the later storm."""
+        return self.later.settled
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers of the later storm, and of the other one apart, for the record."""
+        return {**self.later.evidence(), "interrupted_storm": self.interrupted.evidence()}
+
+
+def restart_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RestartedRun:
+    """A storm; when it must have been detected the port is shut down, the storm stopped, the port started; another
+    storm, as WD-2's.
+
+    Raises:
+        QualificationError: a step could not be done, or the link did not come up again.
+    """
+    lab.subject.qos.check_reached(target)
+    with actions.watching_pair(lab) as watchdog:
+        watchdog.start(TIMERS)
+        interrupted = _interrupted(lab, target, watchdog, before)
+        return RestartedRun(interrupted, storm_and_data(lab, target, watchdog, interrupted.after, is_last=True))
+
+
+def _interrupted(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
+    traffic = lab.builder.build([pause_storm(lab, target, lead_s(TIMERS)), *early_flows(lab, target)])
+    storm = traffic.names(Role.STORM)
+    with switched_link(lab, by_switch=True) as switch, sending(lab, traffic):
+        lab.generator.start([*storm, *traffic.names(Role.CLEAN)])
+        lab.clock.sleep(lead_s(TIMERS))
+        during = watchdog.counters()
+        switch(False)
+        lab.generator.stop(storm)
+        lab.clock.sleep(SETTLE_S)
+        stats = lab.generator.stats(storm)
+    lab.clock.sleep(max(TIMERS.latest_restoration_s + SETTLE_S, lab.delays.port_s))
+    return WatchdogRun(
+        lab.subject, before, during, watchdog.counters(), target, {"over": stats}, TIMERS, watchdog.queues
+    )
+
+
+def validity(run: RestartedRun) -> Iterator[Check]:
+    """Whether both storms were a measurement."""
+    subject = run.interrupted.subject
+    place = at_priorities(subject, run.interrupted.tested)
+    storm = run.interrupted.flows("over")
+    yield from storm_held(place, storm, subject.pair.speed_mbps, lead_s(TIMERS))
+    yield from storm_stopped(place, storm)
+    yield from checks.validity(run.later)
+
+
+def judge(run: RestartedRun) -> Iterator[Check]:
+    """The first storm is detected, and over once the port was started; the later one has all of WD-2."""
+    yield from checks.detected(run.interrupted)
+    yield from _restarted(checks.restored(run.interrupted))
+    yield from _restarted(actions.judge(run.later))
+
+
+def _restarted(made: Iterable[Check]) -> Iterator[Check]:
+    """Checks that say when they were made."""
+    return (replace(check, expected=f"{check.expected} (after the port was started)") for check in made)
+
+
+CASES: Table = {SHUTDOWN: Procedure(restart_in_storm, validity, judge, all_watched_changeable, is_audited=False)}
