@@ -55,9 +55,9 @@ class OverlappingRun(WatchdogRun):
 def one_ends(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> OverlappingRun:
     """A storm on the target, later one on all other watched priorities too, the end of the first, data both ways, the
     end of the later one, and the data again."""
-    lab.subject.qos.check_reached(target)
     first = target[0]
     others = tuple(priority for priority in watched(lab.subject.qos) if priority != first)
+    lab.subject.qos.check_reached((first, *others))
     wait_s = TIMERS.latest_restoration_s + SETTLE_S
     ending = _storm(lab, "First Storm", target, 2 * lead_s(TIMERS))
     lasting = _storm(lab, "Later Storm", others, 2 * lead_s(TIMERS) + wait_s + DATA_S + lab.delays.port_s)
