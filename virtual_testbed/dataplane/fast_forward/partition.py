@@ -29,7 +29,8 @@ FIRST_STRETCH_PS = 1_000_000_000
 """The first stretch of a session is no longer: the events that it costs tell how long the next one may be."""
 BUDGETS = range(1, 5)
 """The budget is the free bytes of a pool divided by two to the power of one of these, the largest that fits."""
-FIRST_TURN, LONGEST_TURN = 1 << 14, 1 << 20
+FIRST_TURN = 1 << 14
+LONGEST_TURN = 1 << 20
 """Instants that a session may step; doubled whenever one has used them up."""
 SESSIONS_JUDGED = 16
 """What sessions cost is known of so many of them at most."""

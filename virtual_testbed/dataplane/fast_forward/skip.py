@@ -22,7 +22,8 @@ FIRST_CHECK = 256
 LONGEST_CHECK = 1 << 16
 COMPILED_FROM = 1 << 12
 """After so much work since the last change compiled code goes on, if it is installed."""
-FIRST_COMPILED, MOST_COMPILED = 1 << 18, 1 << 22
+FIRST_COMPILED = 1 << 18
+MOST_COMPILED = 1 << 22
 """So many instants at a time, twice as many each time: what can be skipped is looked for in between. The most are less
 than a second's work."""
 MANY_REGENERATIONS = 16
@@ -55,8 +56,8 @@ class Alternative(Protocol):
         """Whether all ports are to be stepped together for a while, in case they recur."""
 
     def cost(self) -> tuple[int, int]:
-        """How much work was done since it was tried some times ago, and how many ps have passed since; zeros where it
-        was not tried since the last change."""
+        """What it has cost lately: work done, and ps passed, since one of its latest attempts began; zeros where there
+        was none since the last change."""
 
 
 class NoAlternative:
@@ -109,8 +110,8 @@ class Skip(Watcher):
         self._is_short = False
         self._wait = FIRST_CHECK
         self._compiled_turn = FIRST_COMPILED
-        self._is_refused = False
-        self._is_given_up = False
+        self._compiled_refused = False
+        self._alternative_given_up = False
         self._begin_work = 0
         self._begin_ps = 0
         self._begin_regenerations = 0
@@ -147,8 +148,8 @@ class Skip(Watcher):
         self.forget_steady_state()
         self._wait = FIRST_CHECK
         self._compiled_turn = FIRST_COMPILED
-        self._is_refused = False
-        self._is_given_up = False
+        self._compiled_refused = False
+        self._alternative_given_up = False
         self._begin_work = self.loop.work
         self._begin_ps = self.loop.now_ps
         self._begin_regenerations = self.regenerations
@@ -233,8 +234,8 @@ class Skip(Watcher):
             return
         if state is not None and last_ps > state.end_ps:
             self._end_steady_state(now_ps, True)
-        self._is_refused = not stepper.step(self.sides, self.ports, last_ps, self._compiled_turn)
-        if not self._is_refused:
+        self._compiled_refused = not stepper.step(self.sides, self.ports, last_ps, self._compiled_turn)
+        if not self._compiled_refused:
             self._compiled_turn = min(2 * self._compiled_turn, MOST_COMPILED)
             self.recurrence.reset()
             self.schedule()
@@ -251,11 +252,11 @@ class Skip(Watcher):
         """Give the alternative up, until the next change, once it has cost far more than compiled code would have."""
         work, passed_ps = self._alternative.cost()
         if work > COMPILED_FROM and work > MOST_FOR_ALTERNATIVE * self._compiled_work(passed_ps):
-            self._is_given_up = True
+            self._alternative_given_up = True
 
     def _has_alternative(self) -> bool:
-        """Whether the alternative is not given up; nor is it where compiled code is not installed, or has refused."""
-        return not self._is_given_up or self._is_refused or self._compiled.stepper() is None
+        """Whether the alternative may be tried: unless it is given up for compiled code that can go on instead."""
+        return not self._alternative_given_up or self._compiled_refused or self._compiled.stepper() is None
 
     def _compiled_work(self, passed_ps: int) -> int:
         """How much work it is to step everything for that time in compiled code, whatever is held just now."""

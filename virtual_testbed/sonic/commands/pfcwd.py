@@ -34,7 +34,7 @@ def show_stats(switch: SwitchContext, queues: Iterable[str], empty: bool = False
     found = read_fields(switch.counters, [f"COUNTERS:{names[queue]}" for queue in wanted], fields)
     rows = []
     for queue, values in zip(wanted, found):
-        if not values and not empty:  # most of them, and soon said of
+        if not values and not empty:  # as most queues are
             continue
         cells = ["/".join(values.get(_FIELD + name, "0") for name in pair) for pair in _STATISTICS.values()]
         if empty or set(cells) != {"0/0"}:

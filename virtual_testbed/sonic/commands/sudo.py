@@ -16,7 +16,9 @@ _USERS = ("root", "admin")
 
 def parse(words: list[str]) -> tuple[str, set[str], dict[str, str], list[str]]:
     """Target user, flags, environment assignments and command."""
-    user, flags, values = "root", set(), {}
+    user = "root"
+    flags: set[str] = set()
+    values: dict[str, str] = {}
     words = list(words)
     while words and words[0].startswith("-"):
         word = words.pop(0)
@@ -55,7 +57,8 @@ def _next(words: list[str], option: str) -> str:
 
 def become_root() -> None:
     """Uid 0 of a new user namespace; where the kernel refuses the account stays."""
-    uid, gid = os.geteuid(), os.getegid()
+    uid = os.geteuid()
+    gid = os.getegid()
     if uid == 0:
         return
     import ctypes

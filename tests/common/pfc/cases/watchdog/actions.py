@@ -131,9 +131,14 @@ def data_in_storms(lab: Lab, traffic: Traffic, storms: Sequence[str]) -> Stats:
 def storms_over(lab: Lab, traffic: Traffic, timers: Timers) -> Stats:
     """Stops all storms; their statistics, and those of the test data, when all queues must have been restored."""
     storms = traffic.names(Role.STORM)
+    end_storms(lab, storms, timers)
+    return lab.generator.stats([*storms, *traffic.names(Role.TEST)])
+
+
+def end_storms(lab: Lab, storms: Sequence[str], timers: Timers) -> None:
+    """Stops storms, and waits until their queues must have been restored."""
     lab.generator.stop(storms)
     lab.clock.sleep(timers.latest_restoration_s + SETTLE_S)
-    return lab.generator.stats([*storms, *traffic.names(Role.TEST)])
 
 
 def data_again(lab: Lab, traffic: Traffic) -> Stats:

@@ -102,15 +102,15 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 
 
-def detected(run: WatchdogRun) -> Iterator[Check]:
-    """The storm was detected, once, on the queues that it paused."""
+def detected(run: WatchdogRun, when: str = "in the storm") -> Iterator[Check]:
+    """The storm was detected, once, on the queues that it paused. `when`: for the messages."""
     for priority in run.tested:
         place = at_priority(run.subject, priority)
         row = run.gained(run.queue(priority), run.during)
-        yield fail_unless("storm-detected", place, row.status == STORMED, "the queue stormed in the storm", row.status)
+        yield fail_unless("storm-detected", place, row.status == STORMED, f"the queue {STORMED} {when}", row.status)
         expected = "1 storm counted as detected"
         yield fail_unless("storm-counted", place, row.detected == 1, expected, row.detected)
-        expected = "no storm counted as restored in the storm"
+        expected = f"no storm counted as restored {when}"
         yield fail_unless("restoration-counted", place, row.restored == 0, expected, row.restored)
 
 
@@ -173,12 +173,12 @@ def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> It
             yield none_of("no-back-pressure", place, f"PFC frames sent out of {port} in the storm", frames)
 
 
-def restored(run: WatchdogRun) -> Iterator[Check]:
-    """After the storm each queue works again, and that was counted once."""
+def restored(run: WatchdogRun, when: str = "after the storm") -> Iterator[Check]:
+    """After the storm each queue works again, and that was counted once. `when`: for the messages."""
     for priority in run.tested:
         place = at_priority(run.subject, priority)
         row = run.gained(run.queue(priority), run.after)
-        expected = f"the queue {OPERATIONAL} after the storm"
+        expected = f"the queue {OPERATIONAL} {when}"
         yield fail_unless("restored", place, row.status == OPERATIONAL, expected, row.status)
         expected = "1 storm counted as restored"
         yield fail_unless("restoration-counted", place, row.restored == 1, expected, row.restored)

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
-from ...lab.watchdog import DROP, OPERATIONAL, STORMED, Timers
-from ...model.checking import at_priorities, at_priority, everything_received, fail_unless
+from ...lab.watchdog import DROP, Timers
+from ...model.checking import at_priorities, everything_received
 from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
@@ -18,7 +18,7 @@ from ..engine import Procedure, Table, sending
 from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
-from .actions import data_again, data_in_storms, watched_flows, watching_pair
+from .actions import data_again, data_in_storms, end_storms, watched_flows, watching_pair
 from .checks import DATA_S, NOT_PUSHED, WatchdogRun, acted, detected, lead_s, no_other_storm, restored, storm_unbroken
 from .early import early_flows
 from .watched import each_of_several_watched, watched
@@ -70,13 +70,11 @@ def one_ends(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> O
             lab.generator.start([storm, *(flow.name for flow in flows)])
             lab.clock.sleep(lead_s(TIMERS))
         all_stormed = watchdog.counters()
-        lab.generator.stop([ending.name])
-        lab.clock.sleep(wait_s)
+        end_storms(lab, [ending.name], TIMERS)
         ended = lab.generator.stats([ending.name])
         in_later = {**data_in_storms(lab, traffic, []), **lab.generator.stats([lasting.name])}
         during = watchdog.counters()
-        lab.generator.stop([lasting.name])
-        lab.clock.sleep(wait_s)
+        end_storms(lab, [lasting.name], TIMERS)
         phases = {
             "ended": ended,
             "stormed": {name: flow for name, flow in in_later.items() if flow.plan.priority != first},
@@ -116,25 +114,13 @@ def judge(run: OverlappingRun) -> Iterator[Check]:
     """Each queue is detected and restored by the pauses of its own priority."""
     yield from detected(replace(run, during=run.all_stormed))
     yield from no_other_storm(run)
-    yield from _each_by_its_own(run)
+    yield from restored(replace(run, tested=(run.first,), after=run.during), "once its own storm had stopped")
+    yield from detected(replace(run, tested=run.others), "while its own storm went on")
     yield from acted(run, IN_LATER)
     recovered = run.flows("recovered")
     yield from everything_received("resumed", run.subject, recovered, f"once its own storm had stopped, {IN_LATER}")
     yield from restored(run)
     yield from everything_received("resumed", run.subject, run.flows("resumed"), "after both storms")
-
-
-def _each_by_its_own(run: OverlappingRun) -> Iterator[Check]:
-    """In the later storm the queue of the first one is restored, and no other."""
-    for priority in run.tested:
-        place = at_priority(run.subject, priority)
-        row = run.gained(run.queue(priority), run.during)
-        is_over = priority == run.first
-        name, due = ("restored", OPERATIONAL) if is_over else ("storm-detected", STORMED)
-        whose = "once its own storm had stopped" if is_over else "while its own storm went on"
-        yield fail_unless(name, place, row.status == due, f"the queue {due} {whose}", row.status)
-        expected = f"{int(is_over)} storm counted as restored {whose}"
-        yield fail_unless("restoration-counted", place, row.restored == int(is_over), expected, row.restored)
 
 
 CASES: Table = {OVERLAPPING: Procedure(one_ends, validity, judge, each_of_several_watched)}
