@@ -16,9 +16,8 @@ from virtual_testbed.dataplane.model.traffic import FIRST_BIT, Duration
 from virtual_testbed.faults import BUILT_IN, Scope
 from virtual_testbed.tests.dataplane.differential import run_case
 from virtual_testbed.tests.dataplane.differential_cases import FAMILIES, make_case
-from virtual_testbed.tests.dataplane.test_partition import pair
-from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, US, data, line_rate, names, network, storm,
-                                                      switch_config)
+from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, US, data, line_rate, names, network, pair,
+                                                      storm, switch_config)
 
 SEED, MORE_SEEDS = 100, range(101, 108)
 FULL = line_rate(1024)

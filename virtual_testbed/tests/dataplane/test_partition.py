@@ -1,7 +1,6 @@
 """Ports that exchange no frames are advanced apart: one that must be stepped costs what it costs alone."""
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from unittest.mock import patch
 
@@ -12,21 +11,12 @@ from virtual_testbed.dataplane.fast_forward.components import components
 from virtual_testbed.dataplane.fast_forward.partition import Partition
 from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
 from virtual_testbed.faults import BUILT_IN, Scope
-from virtual_testbed.tests.dataplane.testbeds import (MS, SWITCH, US, background, change_port, data, line_rate, names,
-                                                      network, port_name, storm, switch_config)
+from virtual_testbed.tests.dataplane.testbeds import (MS, SWITCH, US, change_port, data, line_rate, names, network,
+                                                      pair, port_name, storm, switch_config)
 
 PAIRS, SPAN_PS = 6, 8 * MS
 SLOW_MBPS = 10_000
 UNLIMITED = BufferProfile("egress_lossless", 0, None, 1 << 40)
-
-
-def pair(number, storm_fps):
-    """Traffic of one port pair, at rates of its own: background and a storm, whose pauses lapse below 2981 frames/s."""
-    tx, rx = 2 * number, 2 * number + 1
-    rate = line_rate(1024) * Fraction(1000 - 17 * number, 20_000)
-    flows = [replace(flow, name=f"{flow.name} of {number}", rate_fps=rate) for flow in background(tx, rx)]
-    return [storm(f"storm {number}", rx, {3: 0xFFFF}, storm_fps),
-            data(f"test {number}", tx, rx, [3], 3, rate_fps=rate / 10), *flows]
 
 
 def run(flows, capture=None):

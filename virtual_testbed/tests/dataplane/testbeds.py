@@ -103,6 +103,15 @@ def background(tx: int, rx: int, duration: Duration = Duration()) -> list[DataFl
             for queue, dscp in BACKGROUND_DSCPS.items()]
 
 
+def pair(number: int, storm_fps: int) -> list[Any]:
+    """Traffic of one port pair, at rates of its own: background and a storm, whose pauses lapse below 2981 frames/s."""
+    tx, rx = 2 * number, 2 * number + 1
+    rate = line_rate(1024) * Fraction(1000 - 17 * number, 20_000)
+    flows = [replace(flow, name=f"{flow.name} of {number}", rate_fps=rate) for flow in background(tx, rx)]
+    return [storm(f"storm {number}", rx, {3: 0xFFFF}, storm_fps),
+            data(f"test {number}", tx, rx, [3], 3, rate_fps=rate / 10), *flows]
+
+
 def network(config: SwitchConfig, flows: Sequence[Any], faults: Sequence[Fault] = (), honours: bool = True) -> Network:
     """A configured network with traffic, one generator port of the same speed on each switch port."""
     net = Network(faults)

@@ -3,8 +3,8 @@ over; then the watchdog must have restored it, and do in the next storm what WD-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ..lab.generator import SETTLE_S
@@ -96,13 +96,8 @@ def validity(run: RestartedRun) -> Iterator[Check]:
 def judge(run: RestartedRun) -> Iterator[Check]:
     """The first storm is detected, and over once the port was started; the later one has all of WD-2."""
     yield from checks.detected(run.interrupted)
-    yield from _restarted(checks.restored(run.interrupted))
-    yield from _restarted(actions.judge(run.later))
-
-
-def _restarted(made: Iterable[Check]) -> Iterator[Check]:
-    """Checks that say when they were made."""
-    return (replace(check, expected=f"{check.expected} (after the port was started)") for check in made)
+    once_started = (*checks.restored(run.interrupted), *actions.judge(run.later))
+    yield from checks.saying(once_started, "after the port was started")
 
 
 CASES: Table = {SHUTDOWN: Procedure(restart_in_storm, validity, judge, all_watched_changeable, is_audited=False)}

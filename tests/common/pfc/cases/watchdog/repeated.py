@@ -117,8 +117,7 @@ def _of_each(made: Callable[[WatchdogRun], Iterable[Check]]) -> Callable[[Repeat
 
     def checks_of(run: RepeatedRun) -> Iterator[Check]:
         for number, storm in run.storms.items():
-            for check in made(storm):
-                yield replace(check, expected=f"{check.expected} (storm {number} of {STORMS})")
+            yield from checks.saying(made(storm), f"storm {number} of {STORMS}")
 
     return checks_of
 
