@@ -72,7 +72,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 COMPILE := $(BIN)/python -c 'from virtual_testbed.dataplane.compiled import compile_all; compile_all()'
 PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(VENV)/config' \
-    $(BIN)/python -m pytest -q --instafail -n 3 --dist loadscope --no-loadscope-reorder -rs
+    $(BIN)/python -m pytest -q --instafail -n 3 --dist loadscope --no-loadscope-reorder -rsfE
 
 .DEFAULT_GOAL := help
 .PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-ci test-all differential real-sonic generator-check ixnetwork-check campaign lint flake8 mypy ansible-lint bench compiled closure reports-wheel docs docs-images clean
