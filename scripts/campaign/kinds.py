@@ -298,6 +298,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-restores-in-storm", ((), (word("all", "yes"),))),
     FaultKind("watchdog-hits-another", ((word("priority", "3"), word("to", "4", "0", "1", "2", "5", "6")),), (), False,
               _of_option("to", 4)),
+    FaultKind("watchdog-one-port-only", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-drops-counted-as-sent", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("drops-counted-twice"),
     FaultKind("watermarks-frozen"),
@@ -309,7 +310,6 @@ NOT_DRAWN = {
     "aging-stays-on": "it does nothing by itself",
     "switch-reboots": "it is one of the whole switch, and a moment at which nothing is measured shows nothing",
     "watchdog-set-kept": "every SONiC does so: what the watchdog watches is settled when it is started",
-    "watchdog-one-port-only": "it is a fault of two ports in storm, wherever they are",
     "finished-flows-stay-started": "no switch is at fault, and nothing of the suite's own meets it",
     "chatter": "it is healthy",
 }

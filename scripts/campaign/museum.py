@@ -35,9 +35,8 @@ WATCHDOG = (
     FieldBug(
         BUILDIMAGE, 9432,
         "Storms began on two ports one after the other; the second one was seen only once the first had ended.",
-        ("watchdog-one-port-only@*",),
-        Declaration("further", HELD, (LOSSLESS,), "the watchdog does not detect a storm on .* while another"),
-        ("WD-6",)),
+        ("watchdog-one-port-only@{rx}",),
+        seen_at_rx(HELD, "the watchdog does not detect a storm on .* while another"), ("WD-6",)),
     FieldBug(
         BUILDIMAGE, 29203,
         "With all lossless priorities of a port in storm the watchdog restored and detected them again and again,"

@@ -19,6 +19,7 @@ from tests.common.pfc.cases.watchdog.actions import (
 )
 from tests.common.pfc.cases.watchdog.alert import ALERTED
 from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
+from tests.common.pfc.cases.watchdog.held import HELD
 from tests.common.pfc.cases.watchdog.overlapping import OVERLAPPING
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.repeated import REPEATED
@@ -33,7 +34,7 @@ FILES = {  # ways of being broken that nobody reported; they show that a check c
     "nervous.py": '''
 from dataclasses import replace
 
-from virtual_testbed.dataplane.model.hooks import Fault
+from virtual_testbed.dataplane.model.hooks import SWITCHED_OFF, Fault
 
 
 class Nervous(Fault):
@@ -92,6 +93,30 @@ class Restarted(Fault):
         if config.watchdog is None:
             self.watchdog = None
         return replace(config, watchdog=None) if config.watchdog == self.watchdog else config
+
+
+class Beside(Fault):
+    """When a storm is over that was detected while another port had one, pauses stay switched off."""
+
+    name = "beside"
+    is_beside = False
+
+    def watchdog_detects_beside(self, queue, ports, detects):
+        self.is_beside = bool(ports)
+        return detects
+
+    def watchdog_undoes(self, queue, parts):
+        return parts - {SWITCHED_OFF} if self.is_beside else parts
+
+
+class Busy(Fault):
+    """Pauses take effect 3 us later while the port is watched."""
+
+    name = "busy"
+
+    def takes_effect(self, before, config):
+        late_ps = 0 if config.watchdog is None else 3_000_000
+        return replace(config, response_ps=config.response_ps + late_ps)
 ''',
 }
 # Each pair has what can be told apart in one run.
@@ -105,6 +130,7 @@ ANY, FORWARDS, AGAIN = ("Ethernet60", HEALTHY_TX), ("Ethernet100", HEALTHY_RX), 
 ANOTHER, AS_PASSED, RECEIVED = ("Ethernet108", HEALTHY_RX), ("Ethernet112", HEALTHY_RX), ("Ethernet116", HEALTHY_RX)
 LOUD, UNHELD = ("Ethernet124", HEALTHY_RX), (HEALTHY_RX, "Ethernet84")
 TOGETHER, RESTARTED = ("Ethernet72", HEALTHY_RX), ("Ethernet76", HEALTHY_RX)
+BUSY, UNTIMELY = ("Ethernet92", HEALTHY_RX), ("Ethernet96", "Ethernet20")
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -113,6 +139,7 @@ FAULTS = (
     "watchdog-false-alarm@Ethernet12", "watchdog-late@Ethernet16", "nervous.py:Hasty@Ethernet20",
     "watchdog-leaks@Ethernet24", "watchdog-uncounted@Ethernet24,only=storms", "watchdog-wide@Ethernet28",
     "watchdog-uncounted@Ethernet28,only=frames", "counted-short@Ethernet48,of=watchdog-drops",
+    "watchdog-one-port-only@Ethernet48",
     "watchdog-second-storm-missed@Ethernet32",
     "watchdog-second-storm-missed@Ethernet36,after=2", "watchdog-undo-missing@Ethernet40",
     "watchdog-undo-missing@Ethernet44,only=pfc", "watchdog-uncounted@Ethernet56,only=last", OTHER,
@@ -120,14 +147,15 @@ FAULTS = (
     "watchdog-hits-another@Ethernet108,priority=3,to=4", "watchdog-drops-counted-as-sent@Ethernet112",
     "nervous.py:Loud@Ethernet124", "xoff-not-sent@Ethernet84,priority=3", "xoff-wrong-priority@Ethernet84,priority=4",
     "watchdog-leaks@Ethernet116,only=received", "watchdog-second-storm-missed@Ethernet120,after=15",
-    "nervous.py:Together@Ethernet72", "nervous.py:Restarted@Ethernet76",
+    "nervous.py:Together@Ethernet72", "nervous.py:Restarted@Ethernet76", "nervous.py:Beside@Ethernet56",
+    "nervous.py:Busy@Ethernet92", "pause-short@Ethernet96,quanta=500", "xon-not-sent@Ethernet20,priority=3",
 )
 
 
 BLIND_ACTION = ("storm-detected storm-counted sender-not-held no-back-pressure frames-counted restoration-counted "
                 "resumed background-unaffected clean-flow")
 BLIND_PORTS = ("stormed-queues stormed-queues-later storms-counted sender-not-held no-back-pressure resumed"
-               " background-unaffected clean-flow")
+               " other-ports-unaffected background-unaffected clean-flow")
 NERVOUS_ACTION = "no-other-storm restored restoration-counted frames-counted resumed"
 NERVOUS_PORTS = "stormed-queues stormed-queues-later restored storms-counted other-ports-unaffected"
 UNSEEN = "storm-detected storm-counted frames-counted restoration-counted"
@@ -157,6 +185,10 @@ CASES = [
     wreck(BLIND, OVERLAPPING, "FAIL FAIL", "storm-detected storm-counted restoration-counted dropped-in-storm"
           " sender-not-held no-back-pressure resumed background-unaffected clean-flow",
           "Ethernet4 priority 4: expected the queue stormed while its own storm went on, got operational"),
+    wreck(BLIND, HELD, "FAIL FAIL", "every-pause-counted nothing-lost background-unaffected clean-flow",
+          "Ethernet4 priority 3: expected "),
+    wreck(NERVOUS, HELD, "FAIL PASS", "no-other-storm resumed nothing-lost",
+          "Ethernet80 priority 3: expected no storm on any other queue, got "),
     wreck(NERVOUS, DROP_SINGLE, "FAIL PASS", f"{NERVOUS_ACTION} background-unaffected",
           "Ethernet8 priority 3: expected the queue operational after the storm, got stormed"),
     wreck(NERVOUS, FORWARD_ALL, "FAIL PASS", f"{NERVOUS_ACTION} forwarded-in-storm",
@@ -177,6 +209,9 @@ CASES = [
           "Ethernet12 priority 3: expected no storm detected in pauses that are shorter than a storm, got "),
     wreck(SHORT, ON_TRAFFIC, "FAIL PASS", "drops-counted",
           "Ethernet48 priority 3: expected the ... frames that were lost in `pfcwd show stats` TX DROP, got "),
+    wreck(SHORT, DROP_ALL_TO_ALL, "FAIL PASS", "stormed-queues-later storms-counted dropped-in-storm sender-not-held"
+          " no-back-pressure", "Ethernet48 priorities 3, 4: expected Ethernet48:3, Ethernet48:4 in storm, all others "
+          "operational (Ethernet68 the first to have a storm), got none"),
     wreck(LATE, ON_TRAFFIC, "FAIL PASS", "detection-time restoration-time storms-counted",
           "Ethernet16 priority 3: expected detection 100 to 200 ms after the storm began (detection 100, restoration "
           "400, polls 100 ms), got "),
@@ -186,6 +221,11 @@ CASES = [
           "Ethernet24 priority 3: expected 0 frames from Ethernet64 to Ethernet24 received in the storm, got "),
     wreck(LAST, DROP_SINGLE, "FAIL PASS", "frames-counted",
           "Ethernet56 priority 3: expected 0/... in `pfcwd show stats` TX LAST OK/DROP, got 0/0"),
+    wreck(LAST, DROP_ALL_TO_ALL, "FAIL PASS", "stormed-queues stormed-queues-later storms-counted dropped-in-storm"
+          " sender-not-held no-back-pressure",
+          "Ethernet56 priorities 3, 4: expected Ethernet56:3, Ethernet56:4 in storm, all others operational, got none"),
+    wreck(LAST, FORWARD_ALL_TO_ALL, "FAIL PASS", "stormed-queues stormed-queues-later storms-counted",
+          "Ethernet56 priorities 3, 4: expected Ethernet56:3, Ethernet56:4 in storm, all others operational, got none"),
     wreck(SECOND, REPEATED, "FAIL PASS", f"{MISSED} storms-counted",
           "Ethernet32 priority 3: expected the queue stormed in the storm (storm 2 of 16), got operational"),
     wreck(SIXTEENTH, REPEATED, "FAIL PASS", MISSED,
@@ -215,12 +255,19 @@ CASES = [
           "Ethernet116 priority 3: expected 0 frames from Ethernet116 to Ethernet0 received in the storm, got "),
     wreck(LOUD, ALERTED, "FAIL PASS", "held-in-storm storm-counted restoration-counted",
           "Ethernet124 priority 3: expected 0 frames from Ethernet0 to Ethernet124 received in the storm, got "),
+    wreck(UNHELD, HELD, "FAIL FAIL", "no-other-back-pressure nothing-lost",
+          "Ethernet84 priority 0: expected 0 PFC frames sent out of Ethernet84, got "),
     wreck(UNHELD, ALERTED, "FAIL FAIL", "back-pressure no-back-pressure held-frames-drained",
           "Ethernet84 priority 3: expected more than 0 PFC frames sent out of Ethernet84 in the storm, got 0"),
     wreck(RESTARTED, SHUTDOWN, "FAIL PASS", f"{MISSED} restored",
           "Ethernet76 priority 3: expected the queue stormed in the storm (after the port was started), got N/A"),
     wreck(TOGETHER, OVERLAPPING, "FAIL PASS", "restored restoration-counted resumed",
           "Ethernet72 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
+    wreck(BUSY, HELD, "FAIL PASS", "stopped-in-time resumed",
+          "Ethernet92 priority 3: expected at most 9 frames received from the beginning of storm 1 to its end, got "),
+    wreck(UNTIMELY, HELD, "FAIL PASS", "held-to-the-end sender-resumed",
+          "Ethernet20 priority 3: expected frames sent soon after storm 2, as XON lets the sender go before its pause "
+          "lapses, got 0"),
     wreck(WIDE, DROP_SINGLE, "FAIL FAIL", "background-unaffected frames-counted",
           "Ethernet28 priority 0: expected all ... frames from Ethernet64 to Ethernet28 received in the storm, got 0"),
     Case(OTHER, "FAIL", "PASS", frozenset({"background-unaffected"}),

@@ -185,8 +185,13 @@ def _send(lab: Lab, traffic: Traffic, lasting: Times, storm: str) -> dict[str, S
 
 
 def validity(run: StormsRun) -> Iterator[Check]:
-    """Each storm held for its time and was stopped, and the load was there."""
+    """Whether the run was a measurement; the watchdog is stopped."""
     yield from undisturbed(run)
+    yield from storms_and_load(run)
+
+
+def storms_and_load(run: StormsRun) -> Iterator[Check]:
+    """Each storm held for its time and was stopped, and the load was there."""
     speed = run.subject.pair.speed_mbps
     place = at_port(run.subject)
     for storm in STORM_NAMES:

@@ -145,12 +145,13 @@ def everything_received(
         yield fail_unless(name, place, flow.frames_rx == flow.frames_tx, expected, flow.frames_rx)
 
 
-def nothing_received(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:
-    """No frame of these flows was received: the port under test, which is paused or in storm, has to see to that."""
+def nothing_received(
+    name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str, at: At | None = None
+) -> Iterator[Check]:
+    """No frame of these flows was received. `at`: where each check looked; None: at the port under test."""
     for flow in flows:
-        yield none_of(
-            name, at_priority(subject, priority_of(flow)), f"frames {way(flow)}received {when}", flow.frames_rx
-        )
+        place = at(flow) if at else at_priority(subject, priority_of(flow))
+        yield none_of(name, place, f"frames {way(flow)}received {when}", flow.frames_rx)
 
 
 def all_at_rate(name: str, subject: PortUnderTest, flows: Iterable[FlowStats], when: str) -> Iterator[Check]:

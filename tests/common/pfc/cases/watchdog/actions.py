@@ -111,16 +111,17 @@ def storms_and_again(
 ) -> WatchdogRun:
     """The storms of a configuration that was pushed, on `target`; data in them, their end, and data again. The watchdog
     runs with these times, and is stopped in the end."""
-    stormed = data_in_storms(lab, traffic, traffic.names(Role.STORM, Role.CLEAN))
+    stormed = data_in_storms(lab, traffic)
     during = watchdog.counters()
     phases = {"stormed": stormed, "over": storms_over(lab, traffic, timers), "resumed": data_again(lab, traffic)}
     return WatchdogRun(lab.subject, before, during, watchdog.stop(), target, phases, timers, watchdog.queues)
 
 
-def data_in_storms(lab: Lab, traffic: Traffic, storms: Sequence[str]) -> Stats:
-    """Storms, with their early data, and data; their statistics when the data has ended and the switch's counters have
-    it too."""
-    data = traffic.names(Role.TEST, Role.BACKGROUND)
+def data_in_storms(lab: Lab, traffic: Traffic, phase: str = "") -> Stats:
+    """The storms of a phase, with their early data, and its data; their statistics when the data has ended and the
+    switch's counters have it too."""
+    storms = traffic.names(Role.STORM, Role.CLEAN, phase=phase)
+    data = traffic.names(Role.TEST, Role.BACKGROUND, phase=phase)
     lab.generator.start([*storms, *data])
     lab.clock.sleep(max(traffic.flows[name].delay_ns for name in data) / 1e9)
     lab.generator.run_out(data, DATA_S)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
 from typing import Any
 
+from ...lab.generator import Traffic
 from ...lab.lab import Lab
-from ...lab.watchdog import DROP, FORWARD, OPERATIONAL, Timers, watching
+from ...lab.watchdog import DROP, FORWARD, OPERATIONAL, Timers, Watchdog, watching
 from ...lab.watchdog_deviations import forwards
 from ...model.checking import at_port, at_priorities, everything_received, fail_unless
 from ...model.counters import DutCounters
@@ -18,16 +19,21 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..data_loads import DataLoad, data_flows
-from ..flows import again
+from ..flows import again, later
 from ..ingress import equal_ports
 from ..storm_sequence import pause_storm
-from .actions import data_again, data_in_storms, storms_over
-from .checks import DATA_S, FRAME_BYTES, WatchdogRun, acted, at_queue, lead_s, validity
+from ..validity import load_applied
+from . import checks
+from .actions import data_again, data_in_storms, end_storms
+from .checks import DATA_S, FRAME_BYTES, WatchdogRun, acted, at_queue, lead_s, saying
 from .early import early_flows
 from .watched import FORWARDS, all_watched
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
 FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
+BOTH = "Both"
+"""The phase of the second storm and of the data in both."""
+IN_BOTH = "in both storms"
 
 THREE_PORTS = all_watched.where(
     equal_ports,
@@ -38,8 +44,8 @@ THREE_PORTS_FORWARDING = THREE_PORTS.where(lambda subject: forwards(subject.asic
 
 @dataclass(frozen=True)
 class Loads:
-    """Percent of the line: test traffic of each other port into the port under test, test traffic of each other pair,
-    background of each pair."""
+    """Percent of the line: test traffic of each other port into that of the first storm, test traffic of each other
+    pair, background of each pair."""
 
     into: int
     among: int
@@ -47,61 +53,104 @@ class Loads:
 
 
 @dataclass(frozen=True)
-class SeveralPorts(WatchdogRun):
-    """A run on three ports; `during` was read while the storm was on the port under test only.
+class StormRound(WatchdogRun):
+    """A storm on one port, later on another one too, and the end of both; `during` was read in the first. A further
+    phase: `both`, of the data in both.
 
     Attributes:
-        second: the other port that had a storm, later.
-        both: the switch's counters while both had one.
+        first, second: the ports, as their storms begin.
+        both: the switch's counters in both storms.
     """
 
+    first: str
     second: str
     both: DutCounters
 
+    @property
+    def in_both(self) -> WatchdogRun:
+        """The run as it was in both storms."""
+        phases = {**self.phases, "stormed": self.phases["both"]}
+        return replace(self, during=self.both, phases=phases, storms_on=(self.first, self.second))
+
     def details(self) -> dict[str, Any]:
-        """Also which port had the second storm."""
-        return {**super().details(), "second_storm": self.second}
+        """Also which ports had the storms."""
+        return {**super().details(), "first_storm": self.first, "second_storm": self.second}
 
 
-def all_to_all(
-    lab: Lab, case: PlanCase, target: Target, before: DutCounters, action: str, loads: Loads
-) -> SeveralPorts:
-    """A storm on the port under test, data between all ports, a storm on another port too, the end of both, data from
-    the tx port. Frames and counters are read in the first storm, in both, and after both."""
+@dataclass(frozen=True)
+class AllToAllRun:
+    """Two rounds, the watchdog running on.
+
+    Attributes:
+        turned: the storm on the other port begins first, so that the port under test gets its own beside one.
+        own: the storm on the port under test begins first.
+    """
+
+    turned: StormRound
+    own: StormRound
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """The counters after both."""
+        return self.own.settled
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers of the later round, and of the other one apart, for the record."""
+        return {**self.own.evidence(), "turned_round": self.turned.evidence()}
+
+
+def all_to_all(lab: Lab, case: PlanCase, target: Target, before: DutCounters, action: str, loads: Loads) -> AllToAllRun:
+    """Both rounds. What the first one leaves wrong at the port under test shows in its storm of the second."""
     lab.subject.qos.check_reached(target)
-    timers = Timers(action)
     ports = [lab.port, *(port.port for port in equal_ports(lab.subject))]
+    with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog:
+        watchdog.start(Timers(action))
+        turned = _round(lab, target, watchdog, before, ports[::-1], loads)
+        own = _round(lab, target, watchdog, turned.after, ports, loads, is_last=True)
+    return AllToAllRun(turned, own)
+
+
+def _round(
+    lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters, ports: Sequence[str], loads: Loads,
+    is_last: bool = False,
+) -> StormRound:
+    """A storm on the first of these ports, data between all, a storm on the last one too, the same data, the end of
+    both, data from the tx port. `is_last`: the watchdog is stopped then."""
+    timers = watchdog.timers
+    assert timers is not None, "it runs"
+    traffic = _traffic(lab, target, ports, loads, timers)
+    with sending(lab, traffic):
+        stormed = data_in_storms(lab, traffic)
+        during = watchdog.counters()
+        in_both = data_in_storms(lab, traffic, BOTH)
+        both = watchdog.counters()
+        storms = [*traffic.names(Role.STORM), *traffic.names(Role.STORM, phase=BOTH)]
+        end_storms(lab, storms, timers)
+        over = lab.generator.stats(storms)
+        phases = {"stormed": stormed, "both": in_both, "over": over, "resumed": data_again(lab, traffic)}
+    after = watchdog.stop() if is_last else watchdog.counters()
+    return StormRound(
+        lab.subject, before, during, after, target, phases, timers, watchdog.queues, ports[0], ports[-1], both,
+        storms_on=(ports[0],),
+    )
+
+
+def _traffic(lab: Lab, target: Target, ports: Sequence[str], loads: Loads, timers: Timers) -> Traffic:
+    """What a round sends. The phases of its flows: the first, `BOTH`, and that of the data sent again."""
+    storm = pause_storm(lab, target, 2 * (lead_s(timers) + DATA_S + lab.delays.port_s))
+    first, second = (
+        [replace(storm, name=lab.builder.named(f"Pause Storm {port}"), enters=port, leaves=ports[1]),
+         *early_flows(lab, target, port, ports[1])]
+        for port in (ports[0], ports[-1])
+    )
     data = _data(lab, target, ports, loads, timers)
     resumed = again(flow for flow in data if flow.enters == lab.subject.pair.tx.port)
-    storms = _storms(lab, target, ports, timers)
-    traffic = lab.builder.build([*(flow for flows in storms for flow in flows), *data, *resumed])
-    mine, other = ([flow.name for flow in flows] for flows in storms)
-    with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog, sending(lab, traffic):
-        watchdog.start(timers)
-        stormed = data_in_storms(lab, traffic, mine)
-        during = watchdog.counters()
-        lab.generator.start(other)
-        lab.clock.sleep(lead_s(timers))
-        both = watchdog.counters()
-        phases = {"stormed": stormed, "over": storms_over(lab, traffic, timers), "resumed": data_again(lab, traffic)}
-        return SeveralPorts(
-            lab.subject, before, during, watchdog.stop(), target, phases, timers, watchdog.queues, ports[-1], both
-        )
+    return lab.builder.build([*first, *data, *later([*second, *data], BOTH), *resumed])
 
 
-def _storms(lab: Lab, target: Target, ports: list[str], timers: Timers) -> list[list[FlowPlan]]:
-    """The flows of a storm into the port under test, and of one into the last port."""
-    storm = pause_storm(lab, target, 2 * lead_s(timers) + DATA_S + lab.delays.port_s)
-    return [
-        [replace(storm, name=lab.builder.named(f"Pause Storm {stormed}"), enters=stormed, leaves=ports[1]),
-         *early_flows(lab, target, stormed, ports[1])]
-        for stormed in (ports[0], ports[-1])
-    ]
-
-
-def _data(lab: Lab, target: Target, ports: list[str], loads: Loads, timers: Timers) -> list[FlowPlan]:
+def _data(lab: Lab, target: Target, ports: Sequence[str], loads: Loads, timers: Timers) -> list[FlowPlan]:
     """Test flows of the tested priorities and background of one lossy one, for each pair of ports and direction, once
-    the first storm must have been detected."""
+    the storm that is started with them must have been detected."""
 
     def load(role: Role, enters: str, leaves: str, priorities: Target, percent: int) -> DataLoad:
         name = f"{role.value} {enters} {leaves}"
@@ -114,15 +163,33 @@ def _data(lab: Lab, target: Target, ports: list[str], loads: Loads, timers: Time
     return data_flows(lab, made)
 
 
-def judge(run: SeveralPorts) -> Iterator[Check]:
-    """All checks of a run that was a measurement."""
-    mine = {run.queue(priority) for priority in run.tested}
-    both = mine | {f"{run.second}:{priority}" for priority in run.tested}
-    yield from _stormed("stormed-queues", run, run.during, mine)
+def _of_each(made: Callable[[StormRound], Iterable[Check]]) -> Callable[[AllToAllRun], Iterator[Check]]:
+    """Checks of both rounds; those of the turned one say so."""
+
+    def checks_of(run: AllToAllRun) -> Iterator[Check]:
+        yield from made(run.own)
+        yield from saying(made(run.turned), f"{run.turned.first} the first to have a storm")
+
+    return checks_of
+
+
+def _validity(run: StormRound) -> Iterator[Check]:
+    """Whether a round was a measurement, best cause first."""
+    yield from checks.validity(run)
+    both = run.in_both
+    yield from load_applied(run.subject, both.flows("stormed"), both.pfc_sent_by_all(), IN_BOTH, [Role.TEST])
+
+
+def _judge(run: StormRound) -> Iterator[Check]:
+    """All checks of a round that was a measurement."""
+    first = {f"{run.first}:{priority}" for priority in run.tested}
+    both = first | {f"{run.second}:{priority}" for priority in run.tested}
+    yield from _stormed("stormed-queues", run, run.during, first)
     yield from _stormed("stormed-queues-later", run, run.both, both)
     yield from _stormed("restored", run, run.after, set())
     yield from _counted(run, both)
-    yield from acted(run, passing=f"in a storm on {run.subject.pair.rx.port}")
+    yield from acted(run, passing=f"in a storm on {run.first}")
+    yield from acted(run.in_both, IN_BOTH)
     yield from everything_received("resumed", run.subject, run.flows("resumed"), "after both storms")
 
 
@@ -150,10 +217,10 @@ def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
 TOO_MUCH = Loads(into=60, among=10, background=9)  # 2 x 60 % are more than the line; none of it may have to leave
 FITTING = Loads(into=40, among=10, background=5)  # 2 x (40 + 5) % all have to
 
+validity = _of_each(_validity)
+judge = _of_each(_judge)
 CASES: Table = {
-    DROP_ALL_TO_ALL: Procedure(
-        partial(all_to_all, action=DROP, loads=TOO_MUCH), validity, judge, THREE_PORTS
-    ),
+    DROP_ALL_TO_ALL: Procedure(partial(all_to_all, action=DROP, loads=TOO_MUCH), validity, judge, THREE_PORTS),
     FORWARD_ALL_TO_ALL: Procedure(
         partial(all_to_all, action=FORWARD, loads=FITTING), validity, judge, THREE_PORTS_FORWARDING
     ),

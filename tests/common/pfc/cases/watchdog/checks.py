@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ...lab.generator import SETTLE_S
@@ -41,10 +41,17 @@ class WatchdogRun(CaseRun):
     Attributes:
         timers: the watchdog's.
         queues: the watched queues; of many ports at once, the port under test's own.
+        storms_on: the ports that had a storm in the phase `stormed`; none: the port under test.
     """
 
     timers: Timers
     queues: tuple[str, ...]
+    storms_on: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def stormed_ports(self) -> tuple[str, ...]:
+        """The ports that had a storm in the phase `stormed`."""
+        return self.storms_on or (self.subject.pair.rx.port,)
 
     @property
     def ports_used(self) -> list[str]:
@@ -133,15 +140,14 @@ def at_queue(run: WatchdogRun, queue: str) -> Place:
 
 
 def is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:
-    """Whether the action has to drop a test flow: one that leaves by the port under test, or comes in there."""
-    rx = run.subject.pair.rx.port
-    comes_in = flow.plan.enters == rx and drops_what_comes_in(run.subject.asic)
-    return run.timers.action == DROP and (flow.plan.leaves == rx or comes_in)
+    """Whether the action has to drop a test flow: one that leaves by a port with a storm, or comes in there."""
+    comes_in = flow.plan.enters in run.stormed_ports and drops_what_comes_in(run.subject.asic)
+    return run.timers.action == DROP and (flow.plan.leaves in run.stormed_ports or comes_in)
 
 
 def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> Iterator[Check]:
-    """`drop`: no frame of a stormed priority gets out by the port under test or in; `forward`: all do. Everything else
-    passes, and no sender is held. What of the port's own traffic is lost in the storm, either way, is about that port,
+    """`drop`: no frame of a stormed priority gets out by a port with a storm or in; `forward`: all do. Everything else
+    passes, and no sender is held. What of the traffic of a port with a storm is lost, either way, is about that port,
     where the watchdog acts.
 
     Args:
@@ -150,16 +156,16 @@ def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> It
         passing: the same for test traffic that passes; empty: no other.
     """
     subject = run.subject
-    rx = run.subject.pair.rx.port
 
     def at(flow: FlowStats) -> Place:
-        return at_priority(subject, priority_of(flow)) if flow.plan.enters == rx else at_flow(subject, flow)
+        stormed = [port for port in (flow.plan.leaves, flow.plan.enters) if port in run.stormed_ports]
+        return at_priority(subject, priority_of(flow), stormed[0]) if stormed else at_flow(subject, flow)
 
     for flow in run.flows("stormed", Role.TEST):
         if is_dropped(run, flow):
-            yield from nothing_received("dropped-in-storm", subject, [flow], when)
+            yield from nothing_received("dropped-in-storm", subject, [flow], when, at)
         else:
-            spared = rx not in (flow.plan.enters, flow.plan.leaves)
+            spared = not {flow.plan.enters, flow.plan.leaves} & {*run.stormed_ports}
             name = "other-ports-unaffected" if spared else "forwarded-in-storm"
             yield from everything_received(name, subject, [flow], passing or when, at)
         least = least_load(subject, flow.plan)

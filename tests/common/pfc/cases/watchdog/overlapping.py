@@ -15,6 +15,7 @@ from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
+from ..flows import later
 from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
@@ -25,6 +26,8 @@ from .watched import each_of_several_watched, watched
 
 OVERLAPPING = PlanCase("watchdog-overlapping-storms", "WD-13")
 TIMERS = Timers(DROP)
+FIRST = "First Storm"
+LATER = "Later Storm"
 IN_LATER = "in the later storm"
 
 
@@ -59,35 +62,37 @@ def one_ends(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> O
     others = tuple(priority for priority in watched(lab.subject.qos) if priority != first)
     lab.subject.qos.check_reached((first, *others))
     wait_s = TIMERS.latest_restoration_s + SETTLE_S
-    ending = _storm(lab, "First Storm", target, 2 * lead_s(TIMERS))
-    lasting = _storm(lab, "Later Storm", others, 2 * lead_s(TIMERS) + wait_s + DATA_S + lab.delays.port_s)
-    data = watched_flows(lab, (first, *others), TIMERS)
-    early = {storm.name: early_flows(lab, stormed) for storm, stormed in ((ending, target), (lasting, others))}
-    traffic = lab.builder.build([ending, lasting, *early[ending.name], *early[lasting.name], *data])
+    traffic = lab.builder.build([
+        *_storm(lab, FIRST, target, 2 * lead_s(TIMERS)),
+        *_storm(lab, LATER, others, 2 * lead_s(TIMERS) + wait_s + DATA_S + lab.delays.port_s),
+        *watched_flows(lab, (first, *others), TIMERS),
+    ])
+    ending, lasting = (traffic.names(Role.STORM, phase=phase) for phase in (FIRST, LATER))
     with watching_pair(lab) as watchdog, sending(lab, traffic):
         watchdog.start(TIMERS)
-        for storm, flows in early.items():
-            lab.generator.start([storm, *(flow.name for flow in flows)])
+        for phase in (FIRST, LATER):
+            lab.generator.start(traffic.names(phase=phase))
             lab.clock.sleep(lead_s(TIMERS))
         all_stormed = watchdog.counters()
-        end_storms(lab, [ending.name], TIMERS)
-        ended = lab.generator.stats([ending.name])
-        in_later = {**data_in_storms(lab, traffic, []), **lab.generator.stats([lasting.name])}
+        end_storms(lab, ending, TIMERS)
+        ended = lab.generator.stats(ending)
+        in_later = {**data_in_storms(lab, traffic), **lab.generator.stats(lasting)}
         during = watchdog.counters()
-        end_storms(lab, [lasting.name], TIMERS)
+        end_storms(lab, lasting, TIMERS)
         phases = {
             "ended": ended,
             "stormed": {name: flow for name, flow in in_later.items() if flow.plan.priority != first},
             "recovered": {name: flow for name, flow in in_later.items() if flow.plan.priority == first},
-            "over": lab.generator.stats([lasting.name]),
+            "over": lab.generator.stats(lasting),
             "resumed": data_again(lab, traffic),
         }
         return OverlappingRun(lab.subject, before, during, watchdog.stop(), (first, *others), phases, TIMERS,
                               watchdog.queues, first, all_stormed)
 
 
-def _storm(lab: Lab, name: str, target: Target, waits_s: float) -> FlowPlan:
-    return replace(pause_storm(lab, target, waits_s), name=lab.builder.named(name))
+def _storm(lab: Lab, phase: str, target: Target, waits_s: float) -> list[FlowPlan]:
+    """A storm that is a phase of its own, with its early data."""
+    return later([pause_storm(lab, target, waits_s), *early_flows(lab, target)], phase)
 
 
 def validity(run: OverlappingRun) -> Iterator[Check]:

@@ -105,7 +105,7 @@ def storm_and_data(
     with sending(lab, traffic):
         if watchdog.timers is None:
             watchdog.start(TIMERS)
-        stormed = data_in_storms(lab, traffic, traffic.names(Role.STORM, Role.CLEAN))
+        stormed = data_in_storms(lab, traffic)
         during = watchdog.counters()
         phases = {"stormed": stormed, "over": storms_over(lab, traffic, TIMERS), "resumed": data_again(lab, traffic)}
         after = watchdog.stop() if is_last else watchdog.counters()

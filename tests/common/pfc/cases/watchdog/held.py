@@ -1,0 +1,84 @@
+"""WD-14: storms that are over before the watchdog detects them hold, and let go, as TIME-5's do without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ...lab.generator import SETTLE_S
+from ...lab.lab import Lab
+from ...lab.watchdog import DROP, MS_PER_S, Timers
+from ...model.arithmetic import MAX_QUANTA, pause_seconds
+from ...model.checking import at_priorities, error_unless
+from ...model.counters import DutCounters
+from ...record.case import PlanCase, Target
+from ...record.verdict import Check
+from .. import timing_storms
+from ..engine import Procedure, Table
+from ..validity import counters_kept, links_kept
+from .actions import watching_pair
+from .checks import WatchdogRun, no_other_storm
+from .watched import all_watched
+
+HELD = PlanCase("watchdog-storms-held", "WD-14")
+TIMERS_EXACT = Timers(DROP)
+TIMERS = Timers(DROP, detection_ms=5000, restoration_ms=5000)
+"""The longest detection that there is: by a clock that is not exact each storm lasts seconds."""
+
+
+@dataclass(frozen=True)
+class WatchedStormsRun:
+    """TIME-5's storms on a watched port.
+
+    Attributes:
+        storms: what they held.
+        watchdog: what the watchdog counted meanwhile: no priority may have had a storm.
+    """
+
+    storms: timing_storms.StormsRun
+    watchdog: WatchdogRun
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """The counters when the watchdog was stopped."""
+        return self.watchdog.settled
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers of the storms, and what the watchdog counted, for the record."""
+        return {**self.storms.evidence(), **self.watchdog.details()}
+
+
+def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchedStormsRun:
+    """The watchdog is started before TIME-5's data, and stopped when all of it has come."""
+    timers = TIMERS_EXACT if lab.clock.exact else TIMERS
+    with watching_pair(lab) as watchdog:
+        watchdog.start(timers)
+        lab.clock.sleep(SETTLE_S)
+        storms = timing_storms.measure(lab, case, target, before)
+        after = watchdog.stop()
+    return WatchedStormsRun(storms, WatchdogRun(lab.subject, before, after, after, (), {}, timers, watchdog.queues))
+
+
+def validity(run: WatchedStormsRun) -> Iterator[Check]:
+    """Whether the run was a measurement: no storm may have lasted until it could be detected."""
+    subject = run.storms.subject
+    yield from links_kept(run.watchdog)
+    yield from counters_kept(run.watchdog)
+    yield from timing_storms.storms_and_load(run.storms)
+    earliest_ms, _ = run.watchdog.timers.detection_bounds_ms(subject.asic, Fraction(0))
+    for storm in run.storms.storms:
+        lasted_s = storm.frames_tx / (storm.plan.fps or 1) + float(pause_seconds(MAX_QUANTA, subject.pair.speed_mbps))
+        expected = f"a storm over in less than the {float(earliest_ms) / MS_PER_S:g} s in which one may be detected"
+        place = at_priorities(subject, run.storms.tested)
+        yield error_unless("storm-ended", place, lasted_s * MS_PER_S < earliest_ms, expected, f"{lasted_s:.1f} s")
+
+
+def judge(run: WatchedStormsRun) -> Iterator[Check]:
+    """What TIME-5 asks for; and no queue was taken for stormed."""
+    yield from timing_storms.judge(run.storms)
+    yield from no_other_storm(run.watchdog)
+
+
+CASES: Table = {HELD: Procedure(measure, validity, judge, all_watched)}
