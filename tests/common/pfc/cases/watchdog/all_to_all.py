@@ -216,7 +216,6 @@ def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
 
 TOO_MUCH = Loads(into=60, among=10, background=9)  # 2 x 60 % are more than the line; none of it may have to leave
 FITTING = Loads(into=40, among=10, background=5)  # 2 x (40 + 5) % all have to
-
 validity = _of_each(_validity)
 judge = _of_each(_judge)
 CASES: Table = {

@@ -1,0 +1,118 @@
+"""Storms on two ports, or on a port that is watched and must not be taken for stormed: what their runs come to."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.common.pfc.cases.engine import unmet
+from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
+from tests.common.pfc.cases.watchdog.all_to_all import AllToAllRun, StormRound, judge
+from tests.common.pfc.cases.watchdog.held import TIMERS, WatchedStormsRun, validity
+from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped
+from tests.common.pfc.lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers
+from tests.common.pfc.model.counters import DutCounters, WatchdogRow
+from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
+from tests.common.unit_tests.pfc.unit_test_watchdog import SUBJECT as PAIR
+
+FIRST, TX, SECOND = "Ethernet0", "Ethernet64", "Ethernet68"
+PORTS = (FIRST, TX, SECOND)
+QUEUES = tuple(f"{port}:3" for port in PORTS)
+DATA_FRAMES = 1000
+SUBJECT = replace(PAIR, further=(ConnectedPort("vtb-t0-01", SECOND, "generator 68", SECOND, 100_000),))
+
+
+def read(stormed=(), storms=0):
+    """Counters without PFC: these ports are in their storm, and each of those that had some had so many in all."""
+    none = dict.fromkeys(PORTS, (0,) * 8)
+    rows = {}
+    for queue in QUEUES:
+        counted = storms if queue != f"{TX}:3" else 0
+        now = queue.split(":")[0] in stormed
+        rows[queue] = WatchdogRow(STORMED if now else OPERATIONAL, counted, counted - now)
+    return DutCounters(none, none, {}, rows, (), {})
+
+
+def data_flow(enters, leaves, frames_rx, frames_tx=DATA_FRAMES):
+    """Test data between two ports."""
+    plan = FlowPlan(f"{enters} {leaves}", Role.TEST, 3, 1024, frames=DATA_FRAMES, enters=enters, leaves=leaves)
+    return plan.name, FlowStats(plan, False, frames_tx, frames_rx)
+
+
+def sent_all(stormed=()):
+    """Data between all three ports, of which all that leaves by a port in storm, or comes in there, is dropped."""
+    return dict(
+        data_flow(enters, leaves, 0 if {enters, leaves} & {*stormed} else DATA_FRAMES)
+        for enters in PORTS for leaves in PORTS if enters != leaves
+    )
+
+
+def storm_round(first, second, storms_before=0):
+    """A round as it should be, which begins when each of the two ports has had so many storms."""
+    phases = {"stormed": sent_all([first]), "both": sent_all([first, second]), "over": {}, "resumed": sent_all()}
+    during = read([first], storms_before)
+    during.watchdog[f"{first}:3"] = WatchdogRow(STORMED, storms_before + 1, storms_before)
+    return StormRound(
+        SUBJECT, read(storms=storms_before), during, read(storms=storms_before + 1), (3,), phases, Timers(DROP), QUEUES,
+        first, second, read([first, second], storms_before + 1), storms_on=(first,)
+    )
+
+
+def lacking(turned, own):
+    """The checks of both rounds that are not PASS."""
+    return unmet(judge(AllToAllRun(turned, own)))
+
+
+def test_each_port_has_the_first_storm_once():
+    """Both rounds as they should be."""
+    assert not lacking(storm_round(SECOND, FIRST), storm_round(FIRST, SECOND, 1))
+
+
+@pytest.mark.parametrize("moment, data, name", [
+    ("stormed", data_flow(TX, SECOND, 1), "dropped-in-storm"),
+    ("stormed", data_flow(TX, FIRST, DATA_FRAMES - 1), "other-ports-unaffected"),
+    ("both", data_flow(TX, FIRST, 1), "dropped-in-storm"),
+    ("both", data_flow(FIRST, TX, 1), "dropped-in-storm"),
+    ("resumed", data_flow(TX, FIRST, DATA_FRAMES - 1), "resumed"),
+])
+def test_what_is_wrong_in_the_turned_round_says_so(moment, data, name):
+    """Where the other port has the first storm: by data that one frame too many came of, or too few."""
+    turned = storm_round(SECOND, FIRST)
+    turned.phases[moment].update([data])
+    [check] = lacking(turned, storm_round(FIRST, SECOND, 1))
+    assert check.name == name and "(Ethernet68 the first to have a storm)" in check.message, check.message
+
+
+def test_a_second_storm_that_is_not_detected_beside_another():
+    """Of the port under test, in the turned round."""
+    turned = replace(storm_round(SECOND, FIRST), both=read([SECOND], 1))
+    [check] = lacking(turned, storm_round(FIRST, SECOND, 1))
+    assert check.name == "stormed-queues-later" and "Ethernet0" in check.where, check.message
+
+
+@pytest.mark.parametrize("action, storms_on, dropped", [
+    (DROP, (), {(TX, FIRST), (SECOND, FIRST), (FIRST, TX), (FIRST, SECOND)}),
+    (DROP, (SECOND,), {(TX, SECOND), (FIRST, SECOND), (SECOND, TX), (SECOND, FIRST)}),
+    (FORWARD, (FIRST, SECOND), set()),
+])
+def test_what_a_storm_drops_is_about_its_port(action, storms_on, dropped):
+    """Said of none it is the port under test."""
+    run = WatchdogRun(
+        SUBJECT, read(), read(), read(), (3,), {"stormed": sent_all()}, Timers(action), QUEUES, storms_on=storms_on
+    )
+    found = {(flow.plan.enters, flow.plan.leaves) for flow in run.flows("stormed") if is_dropped(run, flow)}
+    assert found == dropped, found
+
+
+@pytest.mark.parametrize("lasted_s, expected", [(3.5, []), (4.9, []), (5.1, ["storm-ended"] * 3)])
+def test_a_storm_that_could_be_detected_is_no_measurement(lasted_s, expected):
+    """WD-14 by the wall clock: a generator that stops a storm late."""
+    lasting = times(100_000, False)
+    storm = FlowPlan("storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535))
+    data = FlowPlan("data", Role.TEST, 3, 1024, frames=DATA_FRAMES)
+    stormed = {"storm": FlowStats(storm, False, round(5960 * lasted_s), 0), "data": FlowStats(data, True, 1, 0)}
+    phases = {f"{name} {moment}": stormed for name in STORM_NAMES for moment in ("stopped", "over")}
+    storms = StormsRun(SUBJECT, read(), read(), read(), (3,), phases, lasting, False)
+    watchdog = WatchdogRun(SUBJECT, read(), read(), read(), (), {}, TIMERS, QUEUES)
+    found = [check.name for check in unmet(validity(WatchedStormsRun(storms, watchdog))) if check.name != "link-up"]
+    assert found == expected, found
