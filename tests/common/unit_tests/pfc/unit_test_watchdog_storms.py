@@ -65,7 +65,8 @@ def lacking(turned, own):
 
 def test_each_port_has_the_first_storm_once():
     """Both rounds as they should be."""
-    assert not lacking(storm_round(SECOND, FIRST), storm_round(FIRST, SECOND, 1))
+    found = lacking(storm_round(SECOND, FIRST), storm_round(FIRST, SECOND, 1))
+    assert not found, found
 
 
 @pytest.mark.parametrize("moment, data, name", [
