@@ -7,8 +7,8 @@ import pytest
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
 from tests.common.pfc.cases.watchdog.all_to_all import AllToAllRun, StormRound, judge
-from tests.common.pfc.cases.watchdog.held import TIMERS, WatchedStormsRun, validity
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped
+from tests.common.pfc.cases.watchdog.held import TIMERS, WatchedStormsRun, validity
 from tests.common.pfc.lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.ports import ConnectedPort
@@ -33,10 +33,10 @@ def read(stormed=(), storms=0):
     return DutCounters(none, none, {}, rows, (), {})
 
 
-def data_flow(enters, leaves, frames_rx, frames_tx=DATA_FRAMES):
+def data_flow(enters, leaves, frames_rx):
     """Test data between two ports."""
     plan = FlowPlan(f"{enters} {leaves}", Role.TEST, 3, 1024, frames=DATA_FRAMES, enters=enters, leaves=leaves)
-    return plan.name, FlowStats(plan, False, frames_tx, frames_rx)
+    return plan.name, FlowStats(plan, False, DATA_FRAMES, frames_rx)
 
 
 def sent_all(stormed=()):

@@ -64,6 +64,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Wa
 def validity(run: WatchedStormsRun) -> Iterator[Check]:
     """Whether the run was a measurement: no storm may have lasted until it could be detected."""
     subject = run.storms.subject
+    place = at_priorities(subject, run.storms.tested)
     yield from links_kept(run.watchdog)
     yield from counters_kept(run.watchdog)
     yield from timing_storms.storms_and_load(run.storms)
@@ -71,7 +72,6 @@ def validity(run: WatchedStormsRun) -> Iterator[Check]:
     for storm in run.storms.storms:
         lasted_s = storm.frames_tx / (storm.plan.fps or 1) + float(pause_seconds(MAX_QUANTA, subject.pair.speed_mbps))
         expected = f"a storm over in less than the {float(earliest_ms) / MS_PER_S:g} s in which one may be detected"
-        place = at_priorities(subject, run.storms.tested)
         yield error_unless("storm-ended", place, lasted_s * MS_PER_S < earliest_ms, expected, f"{lasted_s:.1f} s")
 
 
