@@ -215,6 +215,7 @@ KINDS: tuple[FaultKind, ...] = (
                                 (number("one_in", 2, 20_000, 5000), word("on", "{beside}"))), (), False, _copied),
     FaultKind("weights-ignored", ((word("order", "even", "strict"),),)),
     FaultKind("weights-forgotten"),
+    FaultKind("headroom-reclaimed", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("headroom-divided", ((number("groups", 1, MOST_SHARED, 2),),), declare=_saying(
         "headroom is too small|frames that come in after")),
     FaultKind("headroom-missing", priorities=LOSSLESS_ONLY, declare=_limited),
@@ -241,7 +242,8 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-never-restores", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-restores-late", ((number("factor", 2, 20, 4),),), LOSSLESS_ONLY, False,
               _saying("restores .* later|does not restore")),
-    FaultKind("watchdog-undo-missing", ((), (word("only", "dropping", "pfc"),)), LOSSLESS_ONLY, False, _limited),
+    FaultKind("watchdog-undo-missing", ((), (word("only", "dropping", "pfc", "sending"),)), LOSSLESS_ONLY,
+              declare=_limited),
     FaultKind("watchdog-second-storm-missed", ((number("after", 1, 15, 1),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("watchdog-action-missing", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-uncounted", ((), (word("only", "storms", "frames", "last", "received"),)), LOSSLESS_ONLY, False,

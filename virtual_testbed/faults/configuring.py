@@ -6,7 +6,7 @@ next changes.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -95,10 +95,15 @@ class LosslessGroupsMissing(Fault):
 
     def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
         """With that profile, or none."""
-        lossless = {config.tc_to_pg[priority] for priority in config.pfc_priorities if concerns(self, priority)} - {0}
-        groups = {number: profile for number, profile in config.priority_groups.items() if number not in lossless}
-        usual = {} if 0 not in groups else dict.fromkeys(lossless, groups[0])
-        return replace(config, priority_groups={**groups, **usual})
+        return _without_headroom(
+            config, {config.tc_to_pg[priority] for priority in config.pfc_priorities if concerns(self, priority)})
+
+
+def _without_headroom(config: SwitchPortConfig, groups: Collection[int]) -> SwitchPortConfig:
+    """Of these priority groups those but group 0 have its profile, or where it has none, none."""
+    kept = {number: profile for number, profile in config.priority_groups.items() if not number or number not in groups}
+    usual = {} if 0 not in kept else dict.fromkeys({*groups} - {0}, kept[0])
+    return replace(config, priority_groups={**kept, **usual})
 
 
 class BufferChangeLost(Fault):
@@ -131,25 +136,48 @@ class HeadroomDivided(NumberedFault):
         return replace(config, priority_groups={**config.priority_groups, **parts})
 
 
-class WeightsForgotten(Fault):
-    """A port that was up, is shut down and started again has forgotten its schedulers' weights: queues that have one
-    are strict.
-    """
-
-    name = "weights-forgotten"
+class _Forgetful(Fault):
+    """A port that was up, is shut down and started again lacks something of its configuration."""
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
         self._shut_down: set[str] = set()
 
     def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
-        """With strict schedulers."""
+        """As configured, until the port was shut down once."""
         if before is not None and before.admin_up and not config.admin_up:
             self._shut_down.add(config.name)
-        if config.name not in self._shut_down:
-            return config
+        return self._remembered(config) if config.name in self._shut_down else config
+
+    def _remembered(self, config: SwitchPortConfig) -> SwitchPortConfig:
+        """What is left of the configuration."""
+        raise NotImplementedError
+
+
+class WeightsForgotten(_Forgetful):
+    """A port that was up, is shut down and started again has forgotten its schedulers' weights: queues that have one
+    are strict.
+    """
+
+    name = "weights-forgotten"
+
+    def _remembered(self, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With strict schedulers."""
         strict = {queue: replace(scheduler, type=_STRICT) for queue, scheduler in config.schedulers.items()}
         return replace(config, schedulers=strict)
+
+
+class HeadroomReclaimed(_Forgetful):
+    """What buffers a port's lossless priority groups have is reclaimed when it is shut down, as some platforms do, and
+    not given back when it is started (compare sonic-swss#4862).
+    """
+
+    name = "headroom-reclaimed"
+
+    def _remembered(self, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With the profile of group 0, or none, where headroom was."""
+        lossless = (number for number, profile in config.priority_groups.items() if profile.xoff)
+        return _without_headroom(config, {number for number in lossless if concerns(self, number)})
 
 
 class EgressLimited(NumberedFault):
@@ -202,4 +230,4 @@ class WatchdogSetKept(Fault):
 
 FAULTS: tuple[type[Fault], ...] = (
     MapsUnbound, MapEntryWrong, MapsKept, LosslessGroupsMissing, BufferChangeLost, HeadroomDivided, WeightsForgotten,
-    EgressLimited, WatchdogActionKept, WatchdogSetKept)
+    HeadroomReclaimed, EgressLimited, WatchdogActionKept, WatchdogSetKept)

@@ -88,6 +88,17 @@ def test_weights_forgotten():
     assert fault.takes_effect(other, other) == other, "it was not shut down"
 
 
+def test_headroom_reclaimed():
+    down = replace(PORT, admin_up=False)
+    every, one = parse_fault("headroom-reclaimed"), parse_fault("headroom-reclaimed@*,priority=4")
+    usual = PORT.priority_groups[0]
+    for fault, left in (every, {3: usual, 4: usual}), (one, {3: PORT.priority_groups[3], 4: usual}):
+        assert fault.takes_effect(None, PORT) == PORT, "it was not shut down"
+        for before, after in (PORT, down), (down, PORT):
+            groups = fault.takes_effect(before, after).priority_groups
+            assert groups == {**PORT.priority_groups, **left}
+
+
 def test_egress_limited():
     limited = effect("egress-limited@*,bytes=4160,priority=3").queues
     assert limited[3].static_th == 4160 and limited[3].dynamic_th is None and limited[3].size == 0

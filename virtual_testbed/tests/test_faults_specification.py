@@ -39,7 +39,7 @@ NAMES = {
     "xoff-early", "counted-short", "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged",
     "aging-stays-on", "frames-copied",
     "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",
-    "headroom-divided", "weights-forgotten",
+    "headroom-divided", "weights-forgotten", "headroom-reclaimed",
     "watchdog-action-kept", "watchdog-set-kept", "watchdog-any-pause", "watchdog-restores-in-storm",
     "watchdog-one-port-only", "watchdog-hits-another", "watchdog-drops-counted-as-sent", "drops-counted-twice",
     "watermarks-frozen", "switch-reboots"}
@@ -145,7 +145,7 @@ def test_scopes(spec, scope):
     ("held-frames-aged@*,ms=0", "'0' is no value for ms: expected a whole number from 1 on"),
     ("counted-short@*,of=data", "'data' is no value for of: expected pfc-received or watchdog-drops"),
     ("xoff-from-lossy@*,pauses=8", "'8' is no value for pauses: expected 0..7"),
-    ("watchdog-undo-missing@*,only=x", "'x' is no value for only: expected dropping or pfc"),
+    ("watchdog-undo-missing@*,only=x", "'x' is no value for only: expected dropping, pfc or sending"),
     ("counters-wrap@*,bits=8,before=257", "257 is no value for before: expected at most what 8 bits can count"),
     ("pause-ignored@*,speed=7G", "'7G' is no value for speed: expected one of 1G, 10G, 25G, 40G, 50G, 100G, 200G, "
                                  "400G, 800G, or the same in Mb/s"),

@@ -198,7 +198,7 @@ class SwitchPort:
             a fault lets send one frame all the same, now and then by `leaks`.
         observer: told of each data frame put on the line to a generator port, if there is one.
         current: the data frame on the line; `flight` the last frames sent to a generator as (arrival, path).
-        muted: priorities whose PFC the watchdog has switched off.
+        not_obeyed, not_sent: priorities whose pauses the watchdog has switched off, those received and those sent.
         pg_priorities: the priorities that a congested group pauses, `drop_priorities` those that a group pauses whose
             frame a full queue dropped, by group; `told_priorities` both.
         ties: what faults let it do at other ports.
@@ -229,7 +229,8 @@ class SwitchPort:
         self.flight: deque[tuple[int, Path]] = deque()
         self.to_switch = False
         self.awake = False
-        self.muted: set[int] = set()
+        self.not_obeyed: set[int] = set()
+        self.not_sent: set[int] = set()
         self.pg_priorities: list[list[int]] = [[] for _ in range(8)]
         self.drop_priorities: list[list[int]] = [[] for _ in range(8)]
         self.told_priorities: list[list[int]] = [[] for _ in range(8)]
@@ -286,7 +287,7 @@ class SwitchPort:
 
     def apply_priorities(self, now_ps: int) -> None:
         """Work out which priorities pause what, from configuration, watchdog and faults."""
-        active = self.config.pfc_priorities - self.muted
+        active = self.config.pfc_priorities - self.not_obeyed
         bound = self.ties.bound
         self.ties.tie([self._shuts_elsewhere(p) for p in range(8)], [self._tellers(n) for n in range(8)])
         self.receiver.counts_as_data = self.ask(None, False, lambda fault, does: fault.counts_as_data(does))
@@ -296,7 +297,7 @@ class SwitchPort:
         self.receiver.configure([self._habits(p, active, p in deaf) for p in range(8)], now_ps)
         self._set_frames()
         for n, group in enumerate(self.pgs):
-            mine = frozenset(p for p in active if self.config.tc_to_pg[p] == n)
+            mine = frozenset(p for p in self.config.pfc_priorities - self.not_sent if self.config.tc_to_pg[p] == n)
             told = self.ask(n, mine, lambda fault, found: fault.xoff_priorities(n, found))
             dropped = frozenset() if group.is_lossless else self.ask(
                 n, frozenset[int](), lambda fault, found: fault.xoff_for_drops(n, found))
@@ -328,7 +329,7 @@ class SwitchPort:
     def _habits(self, priority: int, active: Set[int], is_deaf: bool) -> ClassHabits:
         """What is made of the pauses of a class."""
         own = frozenset({self.config.pfc_to_queue[priority]}) if priority in active else frozenset()
-        is_off = is_deaf or priority in self.muted
+        is_off = is_deaf or priority in self.not_obeyed
         shut = frozenset() if is_off else self.ask(
             priority, own, lambda fault, queues: fault.shut_queues(priority, queues))
         under = self.ask(priority, frozenset({priority}), lambda fault, found: fault.counted(priority, found))

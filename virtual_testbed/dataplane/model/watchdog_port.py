@@ -5,9 +5,13 @@ from collections.abc import Set
 
 from virtual_testbed.dataplane.model.configuration import SwitchPortConfig
 from virtual_testbed.dataplane.model.counters import Sample
-from virtual_testbed.dataplane.model.hooks import DROPPING, SWITCHED_OFF
+from virtual_testbed.dataplane.model.hooks import DROPPING, NOT_OBEYED, NOT_SENT
 from virtual_testbed.dataplane.model.port import SwitchPort
 from virtual_testbed.dataplane.model.watchdog import DROP, FORWARD, FrameCounts
+
+
+DONE = frozenset({DROPPING, NOT_OBEYED, NOT_SENT})
+"""All that `drop` does to a queue."""
 
 
 class WatchedSwitchPort:
@@ -72,7 +76,8 @@ class WatchedSwitchPort:
             number, found))
         for queue in sorted(self._hit[number]):
             if done in (DROP, FORWARD):
-                self.port.muted.add(queue)
+                self.port.not_obeyed.add(queue)
+                self.port.not_sent.add(queue)
             if done == DROP:
                 self._set_dropping(queue, True)
                 if self.port.switch.config.asic_type == "broadcom":
@@ -81,23 +86,24 @@ class WatchedSwitchPort:
 
     def undo_action(self, number: int, now_ps: int) -> None:
         """Undo what the watchdog has done to a queue and its priority."""
-        parts = self.port.ask(number, frozenset({DROPPING, SWITCHED_OFF}), lambda fault, found: fault.watchdog_undoes(
-            number, found))
+        parts = self.port.ask(number, DONE, lambda fault, found: fault.watchdog_undoes(number, found))
         hit = self._hit.pop(number, frozenset())
         self._undo(hit, parts, now_ps)
         self._left.pop(number, None)
-        if not parts >= {DROPPING, SWITCHED_OFF}:
+        if not parts >= DONE:
             self._left[number] = hit
 
     def undo_rest(self, number: int, now_ps: int) -> None:
         """Undo what a storm's end has left of what was done."""
         if number in self._left:
-            self._undo(self._left.pop(number), {DROPPING, SWITCHED_OFF}, now_ps)
+            self._undo(self._left.pop(number), DONE, now_ps)
 
     def _undo(self, hit: frozenset[int], parts: Set[str], now_ps: int) -> None:
         for queue in sorted(hit.difference(*self._hit.values())):
-            if SWITCHED_OFF in parts:
-                self.port.muted.discard(queue)
+            if NOT_OBEYED in parts:
+                self.port.not_obeyed.discard(queue)
+            if NOT_SENT in parts:
+                self.port.not_sent.discard(queue)
             if DROPPING in parts:
                 self._set_dropping(queue, False)
         self.port.apply_priorities(now_ps)

@@ -115,7 +115,8 @@ def test_watchdog_restores_late(spec, restored_ms):
 
 
 @pytest.mark.parametrize("options, is_dropped, is_off", [
-    ("", True, True), (",only=dropping", True, False), (",only=pfc", False, True), (",priority=4", False, False)])
+    ("", True, True), (",only=dropping", True, False), (",only=pfc", False, True), (",only=sending", False, False),
+    (",priority=4", False, False)])
 def test_watchdog_undo_missing(options, is_dropped, is_off):
     """After its storm the queue is operational; a short pause then shows whether PFC is on."""
     net = run(f"watchdog-undo-missing@Ethernet0{options}")
@@ -129,6 +130,23 @@ def test_watchdog_undo_missing(options, is_dropped, is_off):
     assert (gained_us == 0) is is_off
     net.configure_switch(switch_config(2))
     assert gained(net, "three", 6 * SECOND) > RATE - 3, "the watchdog is stopped: all is well again"
+
+
+@pytest.mark.parametrize("options, sends", [
+    (",only=pfc", False), (",only=sending", False), (",only=sending,priority=4", True)])
+def test_whether_a_restored_port_sends_pauses(options, sends):
+    """After its storm data from there is held at another port."""
+    net = run(f"watchdog-undo-missing@Ethernet0{options}")
+    assert state(net, 2 * SECOND) == ("operational", 1, 1)
+    held = [data("back", 0, 1, [3], 3, rate_fps=RATE), storm("other", 1, {3: 0xFFFF})]
+    net.add_flows(held)
+    net.start_flows(names(held))
+    net.advance_to(3 * SECOND)
+    sent = net.switch_counters(SWITCH).ports["Ethernet0"].pfc_tx
+    assert (sent[3] > 0) is sends and not any(sent[:3] + sent[4:])
+    net.configure_switch(switch_config(2))
+    net.advance_to(4 * SECOND)
+    assert net.switch_counters(SWITCH).ports["Ethernet0"].pfc_tx[3] > sent[3], "the watchdog is stopped: it sends again"
 
 
 @pytest.mark.parametrize("spec, storms", [

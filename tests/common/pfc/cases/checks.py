@@ -22,16 +22,18 @@ from .validity import load_applied, lossy_in_background, storm_running, storm_st
 def validity(run: Measurement) -> Iterator[Check]:
     """Whether the run of a scenario was a measurement, best cause first."""
     yield from undisturbed(run)
+    yield from storm_and_load(run)
+
+
+def storm_and_load(run: Measurement) -> Iterator[Check]:
+    """Whether its storm ran, and stopped, and its data was sent."""
     yield from run.pauses.storm_ran(run)
     for running, stopped in run.storms:
         yield storm_running(at_tested(run), running, stopped)
         yield from storm_stopped(at_tested(run), [stopped], "the storm stopped before held frames were counted")
-    for when, phase, pushed in (
-        ("in the storm", "paused", run.pfc_sent()), ("after the storm", "resumed", run.pfc_sent_after())
-    ):
-        # those that the storm is meant to hold are judged after it: `resumed-rate`
-        held = [Role.TEST] if run.scenario.holds else []
-        yield from load_applied(run.subject, run.flows(phase), pushed, when, held)
+    held = [Role.TEST] if run.scenario.holds else []  # these are judged after the storm: `resumed-rate`
+    yield from load_applied(run.subject, run.flows("paused"), run.pfc_sent(), "in the storm", held)
+    yield from load_applied(run.subject, run.flows("resumed"), run.pfc_sent_after(), "after the storm", held)
 
 
 def judge(run: Measurement) -> list[Check]:
@@ -89,9 +91,8 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 
 def _pause_counted(run: Measurement) -> Iterator[Check]:
     paused = run.scenario.paused
-    uncounted = run.uncounted
-    yield from no_pause_counted("pause-counted", run, uncounted)
-    for priority in (one for one in paused if one not in uncounted):
+    yield from no_pause_counted("pause-counted", run, run.uncounted)
+    for priority in (one for one in paused if one not in run.uncounted):
         place = at_priority(run.subject, priority)
         frames = run.pfc_received()[priority]
         yield fail_unless("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
@@ -108,9 +109,8 @@ def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
 def _back_pressure(run: Measurement) -> Iterator[Check]:
     tx = run.subject.pair.tx.port
     for priority in run.scenario.tested:
-        place = at_priority(run.subject, priority, tx)
-        frames = run.pfc_sent()[priority]
-        yield some_of("back-pressure", place, f"PFC frames sent out of {tx} to hold the sender", frames)
+        what = f"PFC frames sent out of {tx} to hold the sender"
+        yield some_of("back-pressure", at_priority(run.subject, priority, tx), what, run.pfc_sent()[priority])
     yield from no_pause_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
     data = run.flows("paused", Role.TEST, Role.BACKGROUND)
     yield from never_taken(run.subject, data, run.pfc_sent(), run.scenario.moment)

@@ -255,10 +255,10 @@ def _send_after(lab: Lab, traffic: Traffic) -> Stats:
 
 
 @contextmanager
-def switched_link(lab: Lab, by_switch: bool) -> Iterator[Switch]:
-    """What takes the link of the port under test down and up, at the switch's end or the generator's; when the `with`
-    block ends, however that is, it is up, or QualificationError is raised."""
-    port = lab.subject.pair.rx.port
+def switched_link(lab: Lab, by_switch: bool, at: str = "") -> Iterator[Switch]:
+    """What takes the link of a port (empty: the port under test) down and up, at the switch's end or the generator's;
+    when the `with` block ends, however that is, it is up, or QualificationError is raised."""
+    port = at or lab.subject.pair.rx.port
     if by_switch:
         _write_down(lab, port)
 
@@ -267,7 +267,7 @@ def switched_link(lab: Lab, by_switch: bool) -> Iterator[Switch]:
     def switch(up: bool) -> None:
         nonlocal is_up
         is_up = False  # also where the order to bring it up gets lost
-        logger.info("%s: the link goes %s", lab.subject.where(), "up" if up else "down")
+        logger.info("%s: the link goes %s", lab.subject.where(port=port), "up" if up else "down")
         if by_switch:
             lab.dut.ask({"link": lab.dut.guarded(f"config interface {'startup' if up else 'shutdown'} {port}")})
         else:
@@ -281,7 +281,8 @@ def switched_link(lab: Lab, by_switch: bool) -> Iterator[Switch]:
             switch(True)
     if not wait_for(lambda: _is_up(lab, port), LINK_DEADLINE_S, lab.clock):
         raise QualificationError(
-            f"{lab.subject.where()}: expected the link up again within {LINK_DEADLINE_S:.0f} s after the flap, got down"
+            f"{lab.subject.where(port=port)}: expected the link up again within {LINK_DEADLINE_S:.0f} s after the "
+            "flap, got down"
         )
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.common.pfc.cases import sent_pauses, watchdog
+from tests.common.pfc.cases import sent_pauses, watchdog_cases
 from tests.common.pfc.cases.plan import deviations, lack_of
 from tests.common.pfc.cases.watchdog.all_to_all import FORWARD_ALL_TO_ALL, THREE_PORTS
 from tests.common.pfc.cases.watchdog.watched import FORWARDS, IN_SOFTWARE
@@ -19,7 +19,7 @@ from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 def test_the_families_deviations_are_among_them():
     """Beside those that every run rests on."""
     found = deviations()
-    for own in (DEVIATIONS, sent_pauses.DEVIATIONS, watchdog.DEVIATIONS):
+    for own in (DEVIATIONS, sent_pauses.DEVIATIONS, watchdog_cases.DEVIATIONS):
         assert set(own) <= set(found), f"{set(own) - set(found)} are missing"
 
 
@@ -60,14 +60,14 @@ def test_what_else_an_asic_says_of_itself_is_in_its_name(traits, asic):
 @pytest.mark.parametrize("asic, left_out", [
     ("broadcom", set()),
     ("broadcom dlr:true", {"WD-11"}),
-    ("broadcom recovery:hardware", {f"WD-{number}" for number in range(1, 15)} - {"WD-8", "WD-9"}),
+    ("broadcom recovery:hardware", {f"WD-{number}" for number in range(1, 16)} - {"WD-8", "WD-9"}),
     ("cisco-8000", {"WD-3", "WD-7", "WD-11"}),
 ])
 def test_actions_that_a_platform_refuses_are_not_tried(asic, left_out):
     """CONFIG_DB would keep them, and nothing be watched: FAIL of a switch that is right."""
     planned = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None).subject
     subject = dataclasses.replace(planned, further=(planned.pair.tx,))
-    table = watchdog.CASES
+    table = watchdog_cases.CASES
     found = {case.plan_id for case, own in table.items()
              if own.targets.on(subject) and not own.targets.on(dataclasses.replace(subject, asic=asic))}
     assert found == left_out, found

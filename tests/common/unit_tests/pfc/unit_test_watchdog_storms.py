@@ -9,9 +9,14 @@ from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
 from tests.common.pfc.cases.watchdog.all_to_all import AllToAllRun, StormRound, judge
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped
 from tests.common.pfc.cases.watchdog.held import TIMERS, WatchedStormsRun, validity
+from tests.common.pfc.cases.watchdog.restored import RESTORED, RestoredRun
+from tests.common.pfc.cases.watchdog.restored import judge as judge_restored
+from tests.common.pfc.lab.lab import PauseSource
 from tests.common.pfc.lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
-from tests.common.pfc.model.ports import ConnectedPort
+from tests.common.pfc.model.measurement import Measurement
+from tests.common.pfc.model.ports import ConnectedPort, PortPair
+from tests.common.pfc.model.scenario import Scenario, Storm
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.unit_tests.pfc.unit_test_watchdog import SUBJECT as PAIR
 
@@ -117,3 +122,42 @@ def test_a_storm_that_could_be_detected_is_no_measurement(lasted_s, expected):
     watchdog = WatchdogRun(SUBJECT, read(), read(), read(), (), {}, TIMERS, QUEUES)
     found = [check.name for check in unmet(validity(WatchedStormsRun(storms, watchdog))) if check.name != "link-up"]
     assert found == expected, found
+
+
+def restored_run(sent=((3, 9),)):
+    """WD-15 as it should be: a storm, and then data of the restored port, which has sent so many PFC frames of these
+    priorities, held at the tx port."""
+    stormed = replace(read([FIRST]), watchdog={f"{FIRST}:3": WatchdogRow(STORMED, 1, 0)})
+    restored = replace(read(), watchdog={f"{FIRST}:3": WatchdogRow(OPERATIONAL, 1, 1)})
+    storm = WatchdogRun(SUBJECT, read(), stormed, restored, (3,), {}, Timers(DROP), (f"{FIRST}:3",))
+    counted = dict(sent)
+    frames = FlowStats(FlowPlan("storm", Role.STORM, None, 64, fps=1000, pause=pfc_frame((3,), 65535)), False, 7, 0)
+    turned = replace(
+        restored, pfc_rx={**restored.pfc_rx, TX: (0, 0, 0, 7, 0, 0, 0, 0)},
+        pfc_tx={**restored.pfc_tx, FIRST: tuple(counted.get(priority, 0) for priority in range(8))},
+    )
+    held, passed = data_flow(FIRST, TX, 0), data_flow(FIRST, TX, DATA_FRAMES)
+    lossy = FlowPlan("lossy", Role.BACKGROUND, 0, 1024, frames=DATA_FRAMES, enters=FIRST, leaves=TX)
+    others = {"lossy": FlowStats(lossy, False, DATA_FRAMES, DATA_FRAMES)}
+    phases = {"paused": {"storm": frames, **dict([held]), **others}, "drained": {"storm": frames, **dict([passed])},
+              "resumed": {**dict([passed]), **others}}
+    subject = replace(SUBJECT, pair=PortPair(SUBJECT.pair.tx, SUBJECT.pair.rx))
+    scenario = Scenario(RESTORED, Storm.LOSSLESS, (3,), (0,))
+    return RestoredRun(
+        storm, Measurement(subject, restored, turned, turned, (3,), phases, scenario, PauseSource())
+    )
+
+
+def test_a_restored_port_that_holds_its_sender_passes():
+    """As any port that was never stormed."""
+    found = unmet(judge_restored(restored_run()))
+    assert not found, found
+
+
+@pytest.mark.parametrize("sent, name, priority", [
+    ((), "back-pressure", 3), (((3, 9), (0, 1)), "no-other-back-pressure", 0)])
+def test_what_a_restored_port_sends_is_about_that_port(sent, name, priority):
+    """It is the one that data enters by, after the storm."""
+    [check] = unmet(judge_restored(restored_run(sent)))
+    assert (check.name, check.where) == (name, f"vtb-t0-01 {FIRST} priority {priority}"), check.message
+    assert "the ports having changed places" in check.message, check.message

@@ -1,8 +1,8 @@
-"""The PFC watchdog (plan ids WD-1 to WD-11). docs/testplan/wd-watchdog.md says what is sent and judged."""
+"""The PFC watchdog (plan ids WD-1 to WD-15). docs/testplan/wd-watchdog.md says what is sent and judged."""
 
 import pytest
 
-from tests.common.pfc.cases.watchdog import CASES
+from tests.common.pfc.cases.watchdog_cases import CASES
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 

@@ -1,14 +1,1 @@
-"""WD-1 to WD-14: the PFC watchdog."""
-
-from __future__ import annotations
-
-from ...lab.watchdog_deviations import DEVIATIONS
-from ..engine import Table
-from . import actions, alert, all_to_all, held, overlapping, quiet, repeated, timers
-
-__all__ = ["CASES", "DEVIATIONS"]
-CASES: Table = {
-    **actions.CASES, **quiet.CASES, **timers.CASES, **all_to_all.CASES, **repeated.CASES, **alert.CASES,
-    **overlapping.CASES,
-    **held.CASES,
-}
+"""The PFC watchdog: what its test cases measure and judge. `watchdog_cases` beside this folder lists them."""

@@ -1,0 +1,124 @@
+"""WD-15: the queues of the port under test are restored after a storm; then the tx port has one, unwatched, and what
+the restored port sends into it must be held: what PFC-1 asks for, the ports having changed places. What the watchdog
+switches off of a port it has to switch on both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...lab.lab import Lab
+from ...lab.watchdog import DROP, Timers, Watchdog, watching
+from ...model.checking import at_priorities
+from ...model.counters import DutCounters
+from ...model.measurement import Measurement
+from ...model.ports import PortPair
+from ...model.scenario import Scenario, Storm
+from ...model.traffic import Role
+from ...record.case import PlanCase, Target
+from ...record.verdict import Check
+from .. import checks as pauses
+from .. import storm_sequence
+from ..engine import Procedure, Table, sending
+from ..storm_length import storm_held
+from ..validity import counters_kept, links_kept, storm_stopped
+from .actions import storms_over
+from .checks import DATA_S, WatchdogRun, detected, lead_s, restored, saying
+from .early import early_flows
+from .watched import all_watched
+
+RESTORED = PlanCase("watchdog-restored-sender", "WD-15")
+TIMERS = Timers(DROP)
+PERCENT = 50  # of the line: test traffic, and background as much
+TURNED = "the ports having changed places"
+
+all_watched_turned = all_watched.where(
+    lambda subject: subject.pair.tx.speed_mbps == subject.pair.speed_mbps, "a tx port of the same speed"
+)
+
+
+@dataclass(frozen=True)
+class RestoredRun:
+    """A storm that the watchdog detected, and what the restored port did as a sender.
+
+    Attributes:
+        storm: the storm; `after` was read when its queues must have been restored.
+        turned: PFC-1's steps, the storm on the tx port and the data from the port under test.
+    """
+
+    storm: WatchdogRun
+    turned: Measurement
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """The counters in the end, the watchdog running."""
+        return self.storm.settled and self.turned.settled
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers of the storm, and of what came after it apart, for the record."""
+        return {**self.storm.evidence(), "turned": self.turned.evidence()}
+
+
+def storm_then_turned(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RestoredRun:
+    """The watchdog runs on the port under test alone, all the time."""
+    lab.subject.qos.check_reached(target)
+    pair = lab.subject.pair
+    with watching(lab.dut, (pair.rx.port,), lab.subject.qos.lossless) as watchdog:
+        watchdog.start(TIMERS)
+        storm = _storm(lab, target, watchdog, before)
+        turned = replace(lab, subject=replace(lab.subject, pair=PortPair(pair.tx, pair.rx)))
+        return RestoredRun(storm, _held(turned, case, target, storm.after))
+
+
+def _storm(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
+    """A storm until it must have been detected, and until its queues must have been restored."""
+    traffic = lab.builder.build([storm_sequence.pause_storm(lab, target, lead_s(TIMERS)), *early_flows(lab, target)])
+    with sending(lab, traffic):
+        lab.generator.start(traffic.names())
+        lab.clock.sleep(lead_s(TIMERS))
+        during = watchdog.counters()
+        over = storms_over(lab, traffic, TIMERS)
+    lab.clock.sleep(lab.delays.port_s)
+    return WatchdogRun(
+        lab.subject, before, during, watchdog.counters(), target, {"over": over}, TIMERS, watchdog.queues
+    )
+
+
+def _held(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
+    """PFC-1's steps on the lab's pair, whichever its port under test was."""
+    pair = lab.subject.pair
+    scenario = Scenario(
+        case, Storm.LOSSLESS, target, lab.subject.qos.others(target), test_percent=PERCENT,
+        background_percent=PERCENT, data_s=DATA_S
+    )
+    flows = [
+        replace(flow, enters=pair.rx.port, leaves=pair.tx.port) if flow.role is Role.STORM
+        else replace(flow, enters=pair.tx.port, leaves=pair.rx.port)
+        for flow in storm_sequence.scenario_flows(lab, scenario)
+    ]
+    return storm_sequence.measure(lab, scenario, before, traffic=lab.builder.build(flows))
+
+
+def validity(run: RestoredRun) -> Iterator[Check]:
+    """Whether both storms were a measurement."""
+    subject = run.storm.subject
+    place = at_priorities(subject, run.storm.tested)
+    storms = run.storm.flows("over", Role.STORM)
+    yield from links_kept(run.storm)
+    yield from counters_kept(run.storm)
+    yield from storm_held(place, storms, subject.pair.speed_mbps, lead_s(TIMERS))
+    yield from storm_stopped(place, storms)
+    yield from links_kept(run.turned)
+    yield from counters_kept(run.turned)
+    yield from pauses.storm_and_load(run.turned)
+
+
+def judge(run: RestoredRun) -> Iterator[Check]:
+    """The storm is detected, and over; then the port holds its sender as any other."""
+    yield from detected(run.storm)
+    yield from restored(run.storm)
+    yield from saying(pauses.judge(run.turned), TURNED)
+
+
+CASES: Table = {RESTORED: Procedure(storm_then_turned, validity, judge, all_watched_turned)}
