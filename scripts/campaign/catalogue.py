@@ -86,6 +86,8 @@ FAULTS: tuple[CampaignEntry, ...] = (
     at_rx("counters-negative", "PFC-1 PFC-2", HELD, LOSSLESS, "counter of .* lacks .* only, as if it began below 0"),
     at_rx("weights-ignored", "M2O-3", ALL, LOSSLESS, "the line is not shared by the queues' weights"),
     at_rx("weights-forgotten", "FLAP-5", ALL, BOTH, "the line is not shared by the queues' weights"),
+    at_rx("weights-reset", "M2O-7", ALL, LOSSLESS, "the line is not shared by the queues' weights"),
+    at_rx("weights-kept", "M2O-7", ALL, LOSSLESS, "the line is not shared by the queues' weights"),
     at_tx("headroom-reclaimed", "FLAP-5", HELD, LOSSLESS, "no pause is sent for .*, and its sender is not held"),
     at_tx("headroom-divided", "LSET-7", ALL, LOSSLESS, "headroom is too small"),
     at_tx("headroom-missing", "PFC-1 COUNT-3 M2O-1 HEAD-1 HEAD-3", HELD, LOSSLESS,

@@ -120,10 +120,11 @@ def _limited(options: Options, declared: Declaration) -> Declaration:
 
 
 def _of_option(name: str, default: int) -> Declare:
-    """Of the priority that an option names."""
+    """Of the priority that an option names: the catalogue's is 0."""
     def declare(options: Options, declared: Declaration) -> Declaration:
         only = frozenset({int(options.get(name, default))})
-        return replace(declared, priorities=only, metrics=metrics_of(only))
+        says = declared.says.replace("priority 0", f"priority {min(only)}")
+        return replace(declared, priorities=only, metrics=metrics_of(only), says=says)
     return declare
 
 
@@ -215,6 +216,8 @@ KINDS: tuple[FaultKind, ...] = (
                                 (number("one_in", 2, 20_000, 5000), word("on", "{beside}"))), (), False, _copied),
     FaultKind("weights-ignored", ((word("order", "even", "strict"),),)),
     FaultKind("weights-forgotten"),
+    FaultKind("weights-reset"),
+    FaultKind("weights-kept"),
     FaultKind("headroom-reclaimed", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("headroom-divided", ((number("groups", 1, MOST_SHARED, 2),),), declare=_saying(
         "headroom is too small|frames that come in after")),

@@ -1,5 +1,6 @@
 """The families LOAD, M2O and HEAD on broken switches: one virtual testbed, every check of every case failed by some
-port, and a healthy port that passes all of them. And FLAP-5, which is M2O-3 on ports that have been restarted."""
+port, and a healthy port that passes all of them. And FLAP-5, which is M2O-3 on ports that have been
+restarted, and M2O-7, which is M2O-3 with another weight."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from scripts.tests.broken import (
     Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy,
     passed_as_documented,
 )
-from tests.common.pfc.cases import headroom, loads, restarted_port
+from tests.common.pfc.cases import headroom, loads, restarted_port, reweighted
 from tests.common.pfc.record.case import PlanCase
 
 pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
@@ -32,8 +33,8 @@ class Roomier(Fault):
 }
 PAGES = {"LOAD": "load-full-line.md", "M2O": "m2o-many-to-one.md", "HEAD": "head-response.md"}
 PLANS = [*loads.LOADS, *loads.MANY_TO_ONE, *headroom.CASES]
-RESTARTED, = restarted_port.CASES
-BY_ID = {plan.plan_id: plan for plan in (*PLANS, RESTARTED)}
+AS_M2O_3 = [*restarted_port.CASES, *reweighted.CASES]
+BY_ID = {plan.plan_id: plan for plan in (*PLANS, *AS_M2O_3)}
 
 # What is sent unasked is rare, and not at the full second at which flows start: a full line on which there are control
 # frames too has to be computed frame by frame.
@@ -52,6 +53,7 @@ TWICE, FROZEN = "drops-counted-twice@Ethernet28", "watermarks-frozen@Ethernet100
 IGNORED, LOSSY_TOO = "pause-ignored@Ethernet40", "lossy-queue-paused@Ethernet44"
 LIMITED = "egress-limited@Ethernet48,bytes=6000000"
 FORGETFUL, RECLAIMED = "weights-forgotten@Ethernet52", "headroom-reclaimed@Ethernet104"
+RESET, KEPT = "weights-reset@Ethernet56", "weights-kept@Ethernet60"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
 # On ports that have one of the faults above.
@@ -112,6 +114,10 @@ CASES = [
          "Ethernet20 priority 3: expected 1800 or more of 12000 frames received by weight (4 more or less), got 17"),
         (FORGETFUL, "FLAP-5", "FAIL FAIL", "share-by-weight back-pressure",
          "Ethernet64 priority 4: expected more than 0 PFC frames sent out of Ethernet64 to hold the sender, got 0"),
+        (RESET, "M2O-7", "FAIL PASS", "share-by-weight",
+         "Ethernet56 priority 3: expected 1935 or more of 12000 frames received by weight (4 more or less), got "),
+        (KEPT, "M2O-7", "FAIL PASS", "share-by-weight",
+         "Ethernet60 priority 3: expected 1935 or more of 12000 frames received by weight (4 more or less), got 1800"),
         (RECLAIMED, "FLAP-5", "FAIL PASS", "nothing-lost back-pressure",
          "Ethernet104 priority 3: expected more than 0 PFC frames sent out of Ethernet104 to hold the sender, got 0"),
         (NO_HEADROOM, "M2O-1", "FAIL PASS", "nothing-lost",
@@ -176,9 +182,10 @@ def test_a_healthy_port_passes_with_exactly_the_documented_checks(bench: Bench, 
     passed_as_documented(bench.judge(healthy(plan)), documented)
 
 
-def test_healthy_ports_that_are_restarted_pass_with_the_checks_of_m2o_3(bench: Bench) -> None:
+@pytest.mark.parametrize("plan", AS_M2O_3, ids=lambda plan: plan.plan_id)
+def test_healthy_ports_pass_with_the_checks_of_m2o_3(bench: Bench, plan: PlanCase) -> None:
     congestion = documented_checks(ROOT / "docs/testplan" / PAGES["M2O"], "M2O-3")
-    passed_as_documented(bench.judge(healthy(RESTARTED)), congestion)
+    passed_as_documented(bench.judge(healthy(plan)), congestion)
 
 
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.name}")

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from virtual_testbed.dataplane.model.configuration import BufferProfile, SwitchPortConfig
+from virtual_testbed.dataplane.model.configuration import BufferProfile, SchedulerConfig, SwitchPortConfig
 from virtual_testbed.dataplane.model.hooks import Fault, Scope
 from virtual_testbed.faults.options import NumberedFault, choice, concerns
 
@@ -20,6 +20,7 @@ EGRESS_BYTES = 20_800
 _MAPS = {"dscp": "dscp_to_tc", "queue": "tc_to_queue", "group": "tc_to_pg", "pfc": "pfc_to_queue"}
 _ALL = "all"
 _STRICT = "STRICT"
+_WEIGHTED = "DWRR"
 
 
 class MapsUnbound(Fault):
@@ -167,6 +168,41 @@ class WeightsForgotten(_Forgetful):
         return replace(config, schedulers=strict)
 
 
+class WeightsReset(Fault):
+    """When the scheduler of one of a port's queues changes, those of the others are weighted ones of weight 1, until
+    theirs change.
+    """
+
+    name = "weights-reset"
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._configured: dict[str, Mapping[int, SchedulerConfig]] = {}
+        self._reset: dict[str, frozenset[int]] = {}
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With those that were reset."""
+        last = self._configured.get(config.name, config.schedulers)
+        kept = frozenset(queue for queue, found in config.schedulers.items() if last.get(queue) == found)
+        if last != config.schedulers:
+            self._reset[config.name] = kept
+        self._configured[config.name] = config.schedulers
+        reset = dict.fromkeys(self._reset.get(config.name, ()), SchedulerConfig(_WEIGHTED, 1))
+        return replace(config, schedulers={**config.schedulers, **reset})
+
+
+class WeightsKept(Fault):
+    """The schedulers that a port's queues have when the switch starts stay, whatever is configured later."""
+
+    name = "weights-kept"
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With the schedulers before, if there were some."""
+        if before is None or not before.schedulers:
+            return config
+        return replace(config, schedulers=before.schedulers)
+
+
 class HeadroomReclaimed(_Forgetful):
     """What buffers a port's lossless priority groups have is reclaimed when it is shut down, as some platforms do, and
     not given back when it is started (compare sonic-swss#4862).
@@ -230,4 +266,4 @@ class WatchdogSetKept(Fault):
 
 FAULTS: tuple[type[Fault], ...] = (
     MapsUnbound, MapEntryWrong, MapsKept, LosslessGroupsMissing, BufferChangeLost, HeadroomDivided, WeightsForgotten,
-    HeadroomReclaimed, EgressLimited, WatchdogActionKept, WatchdogSetKept)
+    WeightsReset, WeightsKept, HeadroomReclaimed, EgressLimited, WatchdogActionKept, WatchdogSetKept)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from virtual_testbed.dataplane.model.configuration import WatchdogConfig
+from virtual_testbed.dataplane.model.configuration import SchedulerConfig, WatchdogConfig
 from virtual_testbed.faults import parse_fault
 from virtual_testbed.faults.specification import FaultError
 from virtual_testbed.tests.dataplane.testbeds import IDENTITY, LOSSLESS, switch_config
@@ -86,6 +86,23 @@ def test_weights_forgotten():
     for before, after in (PORT, down), (down, PORT), (PORT, PORT):
         assert {scheduler.type for scheduler in fault.takes_effect(before, after).schedulers.values()} == {"STRICT"}
     assert fault.takes_effect(other, other) == other, "it was not shut down"
+
+
+def test_weights_reset():
+    fault = parse_fault("weights-reset")
+    other = replace(PORT, schedulers={**PORT.schedulers, 0: SchedulerConfig("DWRR", 7)})
+    assert fault.takes_effect(None, PORT) == PORT and fault.takes_effect(PORT, PORT) == PORT, "nothing changed"
+    for config in (other, replace(other, admin_up=False)):
+        found = fault.takes_effect(PORT, config).schedulers
+        assert found.pop(0).weight == 7 and {scheduler.weight for scheduler in found.values()} == {1}
+    back = fault.takes_effect(other, PORT).schedulers
+    assert back[0] == PORT.schedulers[0] and back[3].weight == 1, "only the one that changed is as configured"
+
+
+def test_weights_kept():
+    other = replace(PORT, schedulers={**PORT.schedulers, 0: SchedulerConfig("DWRR", 7)})
+    assert effect("weights-kept", other, PORT) == PORT and effect("weights-kept", other) == other
+    assert effect("weights-kept", other, replace(PORT, schedulers={})) == other, "it had none"
 
 
 def test_headroom_reclaimed():

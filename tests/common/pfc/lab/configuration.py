@@ -60,7 +60,7 @@ def lossless_set(config_db: ConfigDb, device: str, ports: Sequence[str], priorit
         if "pfc_to_pg_map" in found:  # Mellanox and Barefoot
             fields["pfc_to_pg_map"] = "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"
             rows[fields["pfc_to_pg_map"]] = {NAME: {str(number): str(number) for number in priorities}}
-        named = {field: _reference(found, field, table) for field, table in fields.items()}
+        named = {field: reference(found, field, table) for field, table in fields.items()}
         rows["PORT_QOS_MAP"][port] = {**found, **named, "pfc_enable": ",".join(map(str, priorities))}
         change = LosslessChange(frozenset(qos.lossless), frozenset(priorities))
         for table, needed in (("BUFFER_PG", lossy[:1]), ("BUFFER_QUEUE", []), ("QUEUE", [])):
@@ -80,7 +80,7 @@ def trusting_tags(config_db: ConfigDb, device: str, ports: Sequence[str]) -> Row
         read_port_qos(config_db, device, port)
         found = config_db["PORT_QOS_MAP"][port]
         kept = {field: value for field, value in found.items() if field != "dscp_to_tc_map"}
-        rows[port] = {**kept, "dot1p_to_tc_map": _reference(found, "dscp_to_tc_map", "DOT1P_TO_TC_MAP")}
+        rows[port] = {**kept, "dot1p_to_tc_map": reference(found, "dscp_to_tc_map", "DOT1P_TO_TC_MAP")}
     identity = {str(number): str(number) for number in PRIORITIES}
     return {"DOT1P_TO_TC_MAP": {NAME: identity}, "PORT_QOS_MAP": rows}
 
@@ -228,7 +228,7 @@ def _all_reached(dscps: Mapping[int, Sequence[int]]) -> dict[str, str]:
     return {str(dscp): str(found[dscp]) for dscp in sorted(found)}
 
 
-def _reference(row: Row, field: str, table: str) -> str:
+def reference(row: Row, field: str, table: str) -> str:
     """How this switch refers to the map that is made: older images write `[TABLE|name]`."""
     return f"[{table}|{NAME}]" if str(row.get(field, "")).startswith("[") else NAME
 

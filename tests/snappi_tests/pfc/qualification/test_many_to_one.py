@@ -1,13 +1,14 @@
-"""Two ports send into one (plan ids M2O-1 to M2O-6). docs/testplan/m2o-many-to-one.md says what is sent and judged."""
+"""Two ports send into one (plan ids M2O-1 to M2O-7). docs/testplan/m2o-many-to-one.md says what is sent and judged."""
 
 import pytest
 
+from tests.common.pfc.cases import reweighted
 from tests.common.pfc.cases.loads import MANY_TO_ONE
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
-@pytest.mark.pfc_cases(*MANY_TO_ONE)
+@pytest.mark.pfc_cases(*MANY_TO_ONE, *reweighted.CASES)
 def test_many_to_one(pfc_qualify, plan_case, pfc_target):
     """What is lossless and too much is held back, what is lossy and too much is dropped, and nothing else is either.
 

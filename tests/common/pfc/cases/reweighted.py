@@ -1,0 +1,58 @@
+"""M2O-7: one lossy queue of the port under test gets a scheduler of its own, with half its weight, and the line must be
+shared by that under M2O-3's load; then the queue's row is put back. What an ASIC is told of one queue must take effect,
+and leave the others as they were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..lab.configuration import NAME, as_found, configured, keys_of_port, read_config, reference
+from ..lab.lab import Lab
+from ..lab.reservation import Rows
+from ..model.counters import DutCounters
+from ..model.qos import ConfigDb
+from ..record.case import PlanCase, Target
+from .congestion import LoadRun
+from .engine import Table
+from .loads import MANY_TO_ONE, TOO_MUCH_OF_BOTH
+from .scheduler_shares import WEIGHTED, read_schedulers
+from .targets import CHANGEABLE
+
+CHANGED_WEIGHT = PlanCase("m2o-weight-changed", "M2O-7")
+CONGESTION = MANY_TO_ONE[TOO_MUCH_OF_BOTH]
+
+
+def congest_reweighted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
+    """M2O-3's load while a queue has another weight.
+
+    Raises:
+        QualificationError: a queue has no scheduler from which its share would follow, or its row is other ports' too;
+            or the switch did not take the rows, or did not take those back that were found.
+    """
+    config_db = read_config(lab)
+    rows = lighter(lab, config_db)
+    with configured(lab, config_db, rows):
+        run: LoadRun = CONGESTION.measure(replace(lab, config_db=as_found(config_db, rows)), case, target, before)
+    return run
+
+
+def lighter(lab: Lab, config_db: ConfigDb) -> Rows:
+    """The rows that give the lossy queue of the greatest weight half of it (one of weight 1 keeps that), and with it
+    those that its row is for too. It then wants more than it gets even more than before."""
+    qos = lab.subject.qos
+    schedulers = read_schedulers(config_db, qos)
+    queue = max(qos.reached_lossy, key=lambda number: schedulers[number].weight)
+    scheduler = {"type": WEIGHTED, "weight": str(schedulers[queue].weight // 2 or 1)}
+    keys = keys_of_port(config_db, lab.dut.name, "QUEUE", qos.port)
+    key = next(one for one, queues in keys.items() if queue in queues)
+    row = config_db["QUEUE"][key]
+    changed = {**row, "scheduler": reference(row, "scheduler", "SCHEDULER")}
+    return {"SCHEDULER": {NAME: scheduler}, "QUEUE": {key: changed}}
+
+
+CASES: Table = {
+    CHANGED_WEIGHT: replace(
+        CONGESTION, measure=congest_reweighted,
+        targets=CONGESTION.targets.where(lambda subject: subject.changeable, CHANGEABLE),
+    )
+}
