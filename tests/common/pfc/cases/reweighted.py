@@ -20,6 +20,7 @@ from .targets import CHANGEABLE
 
 CHANGED_WEIGHT = PlanCase("m2o-weight-changed", "M2O-7")
 CONGESTION = MANY_TO_ONE[TOO_MUCH_OF_BOTH]
+LEAST_LOSSY = 3
 
 
 def congest_reweighted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
@@ -50,9 +51,9 @@ def lighter(lab: Lab, config_db: ConfigDb) -> Rows:
     return {"SCHEDULER": {NAME: scheduler}, "QUEUE": {key: changed}}
 
 
-CASES: Table = {
-    CHANGED_WEIGHT: replace(
-        CONGESTION, measure=congest_reweighted,
-        targets=CONGESTION.targets.where(lambda subject: subject.changeable, CHANGEABLE),
-    )
-}
+changeable = CONGESTION.targets.where(lambda subject: subject.changeable, CHANGEABLE)
+# of fewer the others would get all that they want, and lose some where they come in: all lossy ones share that group
+SEVERAL_LOSSY = changeable.where(
+    lambda subject: len(subject.qos.reached_lossy) >= LEAST_LOSSY, f"{LEAST_LOSSY} lossy priorities that DSCPs reach"
+)
+CASES: Table = {CHANGED_WEIGHT: replace(CONGESTION, measure=congest_reweighted, targets=SEVERAL_LOSSY)}
