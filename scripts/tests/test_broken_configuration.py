@@ -25,7 +25,7 @@ from tests.common.pfc.lab.dut import READ_CONFIG, Dut
 from tests.common.pfc.lab.restore import SwitchRestorer, read_state
 from tests.common.pfc.record.case import PlanCase
 
-pytestmark = pytest.mark.slow("two families of the plan, each case on each switch that is broken in its way")
+SLOW = pytest.mark.slow("two families of the plan, each case on each switch that is broken in its way")
 
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
@@ -146,6 +146,7 @@ def config_of(host: OpenSsh) -> dict[str, Any]:
     return dict(json.loads(host.shell(READ_CONFIG)["stdout"]))
 
 
+@SLOW
 def test_what_a_killed_run_left_is_put_back_and_never_planned_with(testbed: Mapping[str, Any]) -> None:
     """A run is killed while another set is lossless; the next one plans with the switch's own, and finds it."""
     host = OpenSsh(testbed["switches"][SWITCH])
@@ -172,23 +173,27 @@ def fixture_bench(testbed: Mapping[str, Any]) -> Iterator[Bench]:
         yield bench
 
 
+@SLOW
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.pair[0]}")
 def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)
 
 
+@SLOW
 @pytest.mark.parametrize("plan", [plan for plan in PLAN if plan is not EACH], ids=lambda plan: plan.plan_id)
 def test_no_other_case_sees_that_the_highest_priority_cannot_be_paused(bench: Bench, plan: PlanCase) -> None:
     documented = documented_checks(PAGES[plan.family], plan.plan_id)
     passed_as_documented(bench.judge(wreck(SEVENTH, plan, "PASS PASS", "", "")), documented)
 
 
+@SLOW
 @pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> None:
     documented = documented_checks(PAGES[plan.family], plan.plan_id)
     passed_as_documented(bench.judge(healthy(plan)), documented)
 
 
+@SLOW
 def test_ports_that_go_on_sorting_by_dscp_fail(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The switch has the map of tags, and its ports do not use it."""
     table = "DOT1P_TO_TC_MAP"

@@ -19,7 +19,7 @@ from tests.common.pfc.cases.frames import (
 )
 from tests.common.pfc.record.case import PlanCase
 
-pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
+SLOW = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
 
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 PAGES = {
@@ -245,12 +245,14 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 PAIRS = list(dict.fromkeys(one.pair for one in ALL))
 
 
+@SLOW
 @pytest.mark.parametrize("broken", sorted(ALL, key=lambda broken: PAIRS.index(broken.pair)),
                          ids=lambda broken: f"{broken.plan.plan_id}-{broken.name}")
 def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)
 
 
+@SLOW
 @pytest.mark.parametrize("plan", HEALTHY, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes_by_exactly_the_documented_checks(bench: Bench, plan: PlanCase) -> None:
     passed_as_documented(bench.judge(healthy(plan)), page(plan))

@@ -17,7 +17,7 @@ from tests.common.pfc.record.verdict import Check, Status
 from tests.common.pfc.sweep import full_load
 from tests.common.pfc.sweep.full_load import ALL_PORTS, FullRun, judge_full
 
-pytestmark = pytest.mark.slow("all ports of a switch loaded at once")
+SLOW = pytest.mark.slow("all ports of a switch loaded at once")
 
 PAGE = ROOT / "docs/testplan/sweep-all-ports.md"
 HEALTHY = "Ethernet48"
@@ -71,11 +71,13 @@ def fixture_loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
         return Loaded(bench.full_load(), runs)
 
 
+@SLOW
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
 def test_a_broken_port_fails(broken: Case, loaded: Loaded) -> None:
     compare(loaded.outcomes[under_test(broken)], broken)
 
 
+@SLOW
 def test_all_other_ports_pass(loaded: Loaded) -> None:
     failed = {port for port, outcome in loaded.outcomes.items()
               if any(verdict.status is not Status.PASS for verdict in outcome.verdicts)}
@@ -84,6 +86,7 @@ def test_all_other_ports_pass(loaded: Loaded) -> None:
         passed_as_documented(loaded.outcomes[port], documented_checks(PAGE, ALL_PORTS.plan_id))
 
 
+@SLOW
 def test_a_record_has_the_buffers_and_stays_small(loaded: Loaded) -> None:
     evidence = loaded.outcomes[HEALTHY].evidence
     marks = evidence["watermark_bytes"]
@@ -142,6 +145,7 @@ CHANGED: list[tuple[Callable[[FullRun], FullRun], set[str], Status, str]] = [
 ]
 
 
+@SLOW
 @pytest.mark.parametrize("change, names, status, message", CHANGED, ids=lambda value: getattr(value, "__name__", ""))
 def test_changed_numbers_are_noticed(
     change: Callable[[FullRun], FullRun], names: set[str], status: Status, message: str, loaded: Loaded

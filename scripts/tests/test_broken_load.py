@@ -15,7 +15,7 @@ from scripts.tests.broken import (
 from tests.common.pfc.cases import headroom, loads, restarted_port, reweighted
 from tests.common.pfc.record.case import PlanCase
 
-pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
+SLOW = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
 
 FILES = {
     "roomier.py": '''
@@ -176,18 +176,21 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield bench
 
 
+@SLOW
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes_with_exactly_the_documented_checks(bench: Bench, plan: PlanCase) -> None:
     documented = documented_checks(ROOT / "docs/testplan" / PAGES[plan.family], plan.plan_id)
     passed_as_documented(bench.judge(healthy(plan)), documented)
 
 
+@SLOW
 @pytest.mark.parametrize("plan", AS_M2O_3, ids=lambda plan: plan.plan_id)
 def test_healthy_ports_pass_with_the_checks_of_m2o_3(bench: Bench, plan: PlanCase) -> None:
     congestion = documented_checks(ROOT / "docs/testplan" / PAGES["M2O"], "M2O-3")
     passed_as_documented(bench.judge(healthy(plan)), congestion)
 
 
+@SLOW
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.name}")
 def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)

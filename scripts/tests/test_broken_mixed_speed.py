@@ -19,7 +19,7 @@ from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.unit_tests.pfc.fakes import plan_port
 from virtual_testbed.faults import BUILT_IN
 
-pytestmark = pytest.mark.slow("a family of the plan, each case on each switch that is broken in its way")
+SLOW = pytest.mark.slow("a family of the plan, each case on each switch that is broken in its way")
 
 SWITCH = "vtb-mixed-01"
 PAGE = ROOT / "docs/testplan/speed-mixed.md"
@@ -107,11 +107,13 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedBen
             yield MixedBench(dut, testbed["otg"]["url"], testbed["clock"]["url"])
 
 
+@SLOW
 @pytest.mark.parametrize("plan_id", PLANS)
 def test_a_healthy_port_passes_with_exactly_the_documented_checks(bench: MixedBench, plan_id: str) -> None:
     passed_as_documented(bench.judge(HEALTHY, plan_id), documented_checks(PAGE, plan_id))
 
 
+@SLOW
 @pytest.mark.parametrize(("port", "plan_id"), CASES, ids=lambda value: str(value))
 def test_every_fault_is_caught_and_nothing_else(bench: MixedBench, port: str, plan_id: str) -> None:
     compare(bench.judge(port, plan_id), CASES[port, plan_id])

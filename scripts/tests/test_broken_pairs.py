@@ -12,7 +12,7 @@ from tests.common.pfc.cases.timing import SHORT
 from tests.common.pfc.pairs.cases import CASES, SINGLE
 from tests.common.pfc.record.case import PlanCase
 
-pytestmark = pytest.mark.slow("PAIRS on each of some broken switches")
+SLOW = pytest.mark.slow("PAIRS on each of some broken switches")
 
 PAGE = ROOT / "docs/testplan/pairs-parameters.md"
 FILES = {
@@ -110,11 +110,13 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield bench
 
 
+@SLOW
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.fault.split("@")[0])
 def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)
 
 
+@SLOW
 @pytest.mark.parametrize("plan", CASES, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes_by_exactly_the_documented_checks(bench: Bench, plan: PlanCase) -> None:
     passed_as_documented(bench.judge(healthy(plan)), page(plan))

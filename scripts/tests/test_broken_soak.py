@@ -14,7 +14,7 @@ from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS
 from tests.common.pfc.soak.cases import LONG_STORM
 from tests.common.pfc.soak.duration import SOAK, parse_duration
 
-pytestmark = pytest.mark.slow("storms of ten simulated minutes")
+SLOW = pytest.mark.slow("storms of ten simulated minutes")
 
 PAGE = ROOT / "docs/testplan/soak-long-storm.md"
 LEAKING, FROZEN = ("Ethernet4", HEALTHY_TX), ("Ethernet8", "Ethernet84")
@@ -52,16 +52,19 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         SOAK.seconds = 0
 
 
+@SLOW
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: broken.pair[0])
 def test_what_breaks_after_minutes_is_caught_and_when_is_said(bench: Bench, broken: Case) -> None:
     compare(bench.judge(broken), broken)
 
 
+@SLOW
 def test_the_short_cases_see_nothing_of_it(bench: Bench) -> None:
     """A queue that leaks after two minutes."""
     outcome = bench.judge(SHORT)
     assert {verdict.status.value for verdict in outcome.verdicts} == {"PASS"}
 
 
+@SLOW
 def test_a_healthy_port_passes_with_exactly_the_documented_checks(bench: Bench) -> None:
     passed_as_documented(bench.judge(healthy(LONG_STORM)), documented_checks(PAGE, "SOAK-1"))

@@ -19,7 +19,7 @@ HEALTHY = ("Ethernet4", "Ethernet36", "Ethernet72")  # two of them send and rece
 LATER_S = 3600
 BY_ROOM = {"held-within-buffer", "back-pressure", "held-frames-drained", "background-unaffected"}
 
-pytestmark = pytest.mark.slow("ports of broken switches, each alone and in waves: half a minute")
+SLOW = pytest.mark.slow("ports of broken switches, each alone and in waves: half a minute")
 
 # Seven flows share the line, so each priority has 1/7 of it for 5 s; one frame a second comes out of a leaking queue.
 DEAF, WIDE, LEAKING = THREE = (
@@ -98,6 +98,7 @@ def failed(outcomes: Mapping[str, Outcome]) -> set[str]:
             if any(verdict.status is not Status.PASS for verdict in outcome.verdicts)}
 
 
+@SLOW
 @pytest.mark.parametrize("broken", THREE, ids=lambda broken: broken.name)
 def test_a_broken_port_fails_in_both_modes(
     broken: Case, one_by_one: Mapping[str, Outcome], in_waves: Mapping[str, Outcome]
@@ -106,6 +107,7 @@ def test_a_broken_port_fails_in_both_modes(
     switches.compare(in_waves[under_test(broken)], broken)
 
 
+@SLOW
 def test_the_other_ports_pass_in_both_modes(
     one_by_one: Mapping[str, Outcome], in_waves: Mapping[str, Outcome]
 ) -> None:
@@ -125,6 +127,7 @@ def told(outcome: Outcome) -> dict[tuple[str, str], tuple[Status, int | str]]:
             for verdict in outcome.verdicts for check in verdict.checks}
 
 
+@SLOW
 def test_both_modes_say_the_same(one_by_one: Mapping[str, Outcome], in_waves: Mapping[str, Outcome]) -> None:
     for port, alone in one_by_one.items():
         assert told(alone) == told(in_waves[port]), port
@@ -133,6 +136,7 @@ def test_both_modes_say_the_same(one_by_one: Mapping[str, Outcome], in_waves: Ma
         assert in_waves[port].evidence["ports_at_once"] == [f"Ethernet{4 * number}" for number in wave]
 
 
+@SLOW
 def test_what_a_wave_holds_together_stays_below_the_pool(in_waves: Mapping[str, Outcome]) -> None:
     """And each port is told what the others held."""
     evidence = [in_waves[f"Ethernet{4 * number}"].evidence for number in range(32)]
@@ -141,6 +145,7 @@ def test_what_a_wave_holds_together_stays_below_the_pool(in_waves: Mapping[str, 
             assert 0 < each["held_bytes_on_other_ports"] < each["shared_buffer_bytes"] == 15982720, each
 
 
+@SLOW
 @pytest.mark.parametrize("broken", LATER, ids=lambda broken: broken.name)
 def test_every_other_fault_is_caught_and_nothing_else(broken: Case, later: Mapping[str, Outcome]) -> None:
     switches.compare(later[under_test(broken)], broken)

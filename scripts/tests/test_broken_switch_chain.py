@@ -20,7 +20,7 @@ from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.switch_chain.cases import HOP_BY_HOP
 
-pytestmark = pytest.mark.slow("three switches in a row, broken one after another")
+SLOW = pytest.mark.slow("three switches in a row, broken one after another")
 
 ROW = ("vtb-chain-01", "vtb-chain-02", "vtb-chain-03")
 EVERY_S = 100  # each is broken for so long; a run with its waiting takes less
@@ -82,6 +82,7 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainBen
         yield ChainBench(testbed, changed)
 
 
+@SLOW
 def test_a_healthy_row_passes_with_the_documented_checks(bench: ChainBench) -> None:
     assert bench.clock.now() < EVERY_S
     outcome = bench.judge()
@@ -89,6 +90,7 @@ def test_a_healthy_row_passes_with_the_documented_checks(bench: ChainBench) -> N
     assert outcome.evidence["hops"] == list(ROW)
 
 
+@SLOW
 @pytest.mark.parametrize("expected", CASES, ids=lambda one: one.name)
 def test_a_broken_switch_of_the_chain_is_named(bench: ChainBench, expected: Case) -> None:
     begin = EVERY_S * (1 + CASES.index(expected))

@@ -20,7 +20,7 @@ from tests.common.pfc.lab.capture_file import read_capture
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
 
-pytestmark = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
+SLOW = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
 
 FILE = "wrongly.py"
 FILES = {FILE: '''
@@ -372,6 +372,7 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield bench
 
 
+@SLOW
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.plan_id)
 def test_a_healthy_port_passes(bench: Bench, plan: PlanCase) -> None:
     documented = documented_checks(ROOT / "docs/testplan" / PAGES[plan.family], plan.plan_id)
@@ -380,6 +381,7 @@ def test_a_healthy_port_passes(bench: Bench, plan: PlanCase) -> None:
     passed_as_documented(bench.judge(healthy(plan)), documented)
 
 
+@SLOW
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed: only scapy has read the capture")
 def test_tshark_reads_the_same_in_a_capture(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Wireshark's dissector, on the bytes that scapy read."""
@@ -404,6 +406,7 @@ def test_tshark_reads_the_same_in_a_capture(bench: Bench, monkeypatch: pytest.Mo
     assert [(row[0], row[1], *(int(text, 0) for text in row[2:])) for row in read] == ours
 
 
+@SLOW
 @pytest.mark.parametrize("broken", CASES, ids=lambda broken: f"{broken.plan.plan_id}-{broken.name}")
 def test_every_fault_is_caught_and_nothing_else(bench: Bench, broken: OneCase) -> None:
     compare(bench.judge(broken), broken)

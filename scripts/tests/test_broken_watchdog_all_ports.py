@@ -12,7 +12,7 @@ from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.watchdog_all_ports import WATCHDOG_ALL_PORTS
 
-pytestmark = pytest.mark.slow("storms on all ports of a switch")
+SLOW = pytest.mark.slow("storms on all ports of a switch")
 
 PAGE = ROOT / "docs/testplan/sweep-all-ports.md"
 DETECTED = "storm-detected storm-counted restoration-counted"
@@ -59,11 +59,13 @@ def under_test(broken: Case) -> str:
     return broken.fault.split("@")[1].split(",")[0]
 
 
+@SLOW
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.fault)
 def test_a_broken_port_fails(broken: Case, outcomes: Mapping[str, Outcome]) -> None:
     switches.compare(outcomes[under_test(broken)], broken)
 
 
+@SLOW
 def test_all_other_ports_pass(outcomes: Mapping[str, Outcome]) -> None:
     bad = {port: {check.name for verdict in outcome.verdicts for check in verdict.checks
                   if check.status is not Status.PASS} for port, outcome in outcomes.items()}

@@ -176,7 +176,7 @@ def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> It
     for port in run.ports_used:
         for priority, frames in enumerate(run.pfc_sent(port)):
             place = at_priority(subject, priority, port)
-            yield none_of("no-back-pressure", place, f"PFC frames sent out of {port} in the storm", frames)
+            yield none_of("no-back-pressure", place, f"PFC frames sent out of {port} {when}", frames)
 
 
 def restored(run: WatchdogRun, when: str = "after the storm") -> Iterator[Check]:
