@@ -1,4 +1,5 @@
 """The series: each file that travels is in one change, each change builds on earlier ones alone and can be read."""
+import ast
 import dataclasses
 import json
 from pathlib import Path
@@ -57,6 +58,14 @@ def test_a_change_imports_only_what_it_or_one_that_it_builds_on_has(changes: lis
         drawn_in = {(file, one) for file in python for one in imported(ROOT, file) if one in travels}
         missing = [f"{file} imports {one}" for file, one in drawn_in if one not in there]
         assert not missing, f"{change.step.name}: {missing}"
+
+
+def test_what_comes_from_a_package_further_up_names_a_module_there(changes: list[SeriesChange]) -> None:
+    """`from .. import name`: sonic-mgmt's dependency_check cannot read that."""
+    python = [file for change in changes for file in change.all_files if file.suffix == ".py"]
+    bare = [f"{file}:{node.lineno}" for file in python for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
+            if isinstance(node, ast.ImportFrom) and node.level > 1 and node.module is None]
+    assert not bare, bare
 
 
 def test_each_change_can_be_read(changes: list[SeriesChange]) -> None:

@@ -15,8 +15,10 @@ from ...model.checking import at_priorities, error_unless
 from ...model.counters import DutCounters
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from .. import timing_storms
 from ..engine import Procedure, Table
+from ..timing_storms import StormsRun, storms_and_load
+from ..timing_storms import judge as judge_storms
+from ..timing_storms import measure as measure_storms
 from ..validity import counters_kept, links_kept
 from .actions import watching_pair
 from .checks import WatchdogRun, no_other_storm
@@ -37,7 +39,7 @@ class WatchedStormsRun:
         watchdog: what the watchdog counted meanwhile: no priority may have had a storm.
     """
 
-    storms: timing_storms.StormsRun
+    storms: StormsRun
     watchdog: WatchdogRun
 
     @property
@@ -56,7 +58,7 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Wa
     with watching_pair(lab) as watchdog:
         watchdog.start(timers)
         lab.clock.sleep(SETTLE_S)
-        storms = timing_storms.measure(lab, case, target, before)
+        storms = measure_storms(lab, case, target, before)
         after = watchdog.stop()
     return WatchedStormsRun(storms, WatchdogRun(lab.subject, before, after, after, (), {}, timers, watchdog.queues))
 
@@ -67,7 +69,7 @@ def validity(run: WatchedStormsRun) -> Iterator[Check]:
     place = at_priorities(subject, run.storms.tested)
     yield from links_kept(run.watchdog)
     yield from counters_kept(run.watchdog)
-    yield from timing_storms.storms_and_load(run.storms)
+    yield from storms_and_load(run.storms)
     earliest_ms, _ = run.watchdog.timers.detection_bounds_ms(subject.asic, Fraction(0))
     for storm in run.storms.storms:
         lasted_s = storm.frames_tx / (storm.plan.fps or 1) + float(pause_seconds(MAX_QUANTA, subject.pair.speed_mbps))
@@ -77,7 +79,7 @@ def validity(run: WatchedStormsRun) -> Iterator[Check]:
 
 def judge(run: WatchedStormsRun) -> Iterator[Check]:
     """What TIME-5 asks for; and no queue was taken for stormed."""
-    yield from timing_storms.judge(run.storms)
+    yield from judge_storms(run.storms)
     yield from no_other_storm(run.watchdog)
 
 

@@ -18,10 +18,11 @@ from ...model.scenario import Scenario, Storm
 from ...model.traffic import Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from .. import checks as pauses
-from .. import storm_sequence
+from ..checks import judge as judge_pauses
+from ..checks import storm_and_load
 from ..engine import Procedure, Table, sending
 from ..storm_length import storm_held
+from ..storm_sequence import measure, pause_storm, scenario_flows
 from ..validity import counters_kept, links_kept, storm_stopped
 from .actions import storms_over
 from .checks import DATA_S, WatchdogRun, detected, lead_s, restored, saying
@@ -73,7 +74,7 @@ def storm_then_turned(lab: Lab, case: PlanCase, target: Target, before: DutCount
 
 def _storm(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
     """A storm until it must have been detected, and until its queues must have been restored."""
-    traffic = lab.builder.build([storm_sequence.pause_storm(lab, target, lead_s(TIMERS)), *early_flows(lab, target)])
+    traffic = lab.builder.build([pause_storm(lab, target, lead_s(TIMERS)), *early_flows(lab, target)])
     with sending(lab, traffic):
         lab.generator.start(traffic.names())
         lab.clock.sleep(lead_s(TIMERS))
@@ -95,9 +96,9 @@ def _held(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Meas
     flows = [
         replace(flow, enters=pair.rx.port, leaves=pair.tx.port) if flow.role is Role.STORM
         else replace(flow, enters=pair.tx.port, leaves=pair.rx.port)
-        for flow in storm_sequence.scenario_flows(lab, scenario)
+        for flow in scenario_flows(lab, scenario)
     ]
-    return storm_sequence.measure(lab, scenario, before, traffic=lab.builder.build(flows))
+    return measure(lab, scenario, before, traffic=lab.builder.build(flows))
 
 
 def validity(run: RestoredRun) -> Iterator[Check]:
@@ -111,14 +112,14 @@ def validity(run: RestoredRun) -> Iterator[Check]:
     yield from storm_stopped(place, storms)
     yield from links_kept(run.turned)
     yield from counters_kept(run.turned)
-    yield from pauses.storm_and_load(run.turned)
+    yield from storm_and_load(run.turned)
 
 
 def judge(run: RestoredRun) -> Iterator[Check]:
     """The storm is detected, and over; then the port holds its sender as any other."""
     yield from detected(run.storm)
     yield from restored(run.storm)
-    yield from saying(pauses.judge(run.turned), TURNED)
+    yield from saying(judge_pauses(run.turned), TURNED)
 
 
 CASES: Table = {RESTORED: Procedure(storm_then_turned, validity, judge, all_watched_turned)}
