@@ -133,6 +133,12 @@ def _saying(says: str, verdicts: tuple[Status, ...] = (Status.FAIL,)) -> Declare
     return lambda options, declared: replace(_limited(options, declared), says=says, verdicts=verdicts)
 
 
+def _undone(options: Options, declared: Declaration) -> Declaration:
+    if options.get("only") != "sending":
+        return _limited(options, declared)
+    return replace(_limited(options, declared), says="no pause is sent for .* any more once the watchdog has restored")
+
+
 def _copied(options: Options, declared: Declaration) -> Declaration:
     if "on" not in options:
         return _limited(options, declared)
@@ -245,8 +251,8 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-never-restores", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-restores-late", ((number("factor", 2, 20, 4),),), LOSSLESS_ONLY, False,
               _saying("restores .* later|does not restore")),
-    FaultKind("watchdog-undo-missing", ((), (word("only", "dropping", "pfc", "sending"),)), LOSSLESS_ONLY,
-              declare=_limited),
+    FaultKind("watchdog-undo-missing", ((), (word("only", "dropping", "pfc", "sending"),)), LOSSLESS_ONLY, False,
+              _undone),
     FaultKind("watchdog-second-storm-missed", ((number("after", 1, 15, 1),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("watchdog-action-missing", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-uncounted", ((), (word("only", "storms", "frames", "last", "received"),)), LOSSLESS_ONLY, False,

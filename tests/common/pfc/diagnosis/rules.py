@@ -400,6 +400,8 @@ PAUSES_SENT = (
     Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
     Rule("pauses of {who} that hold its senders are sent out of {port}, not there", (EXPLAINED,),
          lambda found: found.any(*XOFF), _text(ASKED_NOWHERE), at=_not_paused),
+    Rule("no pause is sent for {who} any more once the watchdog has restored the port", XOFF, _only("WD-15")),
+    Rule("no pause is sent for {who} any more once the port was shut down and started", XOFF, _only("FLAP-5")),
     Rule("no pause is sent for {who}, and its sender is not held", XOFF),
     Rule("the pause sent for {who} is not repeated in time", ("refreshed",)),
     Rule("pause frames that are sent end too early, so that receivers discard them", ("length", "eight-times")),
