@@ -40,9 +40,9 @@ logger = logging.getLogger(__name__)
 DRAIN_S = 1.0  # a shared buffer leaves in milliseconds; a generator's clock is not the lab's
 ROOM_S = 5.0  # how long data is sent that the line has room for
 EXACT_ROOM_S = 0.004  # ... on an exact clock: 48,000 frames at 100 Gb/s
-EXACT_FRAMES = 12_000  # of the line, in which rates are measured on an exact clock: a queue's turn is 2 of them
+EXACT_FRAMES = 12_000  # of the line, in which rates are measured on an exact clock
 SHARE_TOLERANCE = 0.01  # of a share, where the window is the generator's: its statistics are about a second apart
-SHARE_FRAMES = 4  # more or less in a window that is exact: one turn of a queue, 2 frames, at each of its ends
+SHARE_FRAMES = 26  # more or less in an exact window: at each end a turn, 13 frames of a queue of weight 100
 LOSSY_TOLERANCE = 0.05  # of what lossy priorities get together: see `_shares`
 
 
