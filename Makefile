@@ -75,7 +75,7 @@ PYTEST := XDG_CACHE_HOME='$(CURDIR)/$(VENV)/cache' XDG_CONFIG_HOME='$(CURDIR)/$(
     $(BIN)/python -m pytest -q --instafail -n 3 --dist loadscope --no-loadscope-reorder -rsfE
 
 .DEFAULT_GOAL := help
-.PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-ci test-all differential real-sonic generator-check ixnetwork-check campaign lint flake8 mypy ansible-lint bench compiled closure reports-wheel docs docs-images clean
+.PHONY: help pfctest qualify sweep report down restore overlay series-check upstream upstream-score test test-ci test-long test-all differential real-sonic generator-check ixnetwork-check campaign lint flake8 mypy ansible-lint bench compiled closure reports-wheel docs docs-images clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -165,6 +165,10 @@ test: lint  ## lint, type check and the project's tests but for slow ones: some 
 test-ci: lint $(IXNETWORK)/.installed  ## the same with the slow tests that are not marked `long`, and 100 cases of the differential
 	$(PYTEST) -m 'not long'
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE) --compiled
+
+test-long: $(VENV)/.test-installed $(IXNETWORK)/.installed  ## what test-ci leaves out: the tests marked `long`, and 100 cases of the differential without compiled code
+	$(PYTEST) -m long
+	@$(BIN)/python scripts/differential.py --cases $(SAMPLE)
 
 test-all: lint $(IXNETWORK)/.installed  ## all tests, and 100 cases of the differential with and without compiled code
 	$(PYTEST)

@@ -86,6 +86,7 @@ TRIED: dict[str, Way] = {
     "make qualify": qualifies(ONE_CASE, *PORT_TABLE),
     "make test": Way(left_out=PART_OF_IT),
     "make test-ci": Way(left_out=PART_OF_IT),
+    "make test-long": Way(left_out=PART_OF_IT),
     "make test-all": Way(left_out=PART_OF_IT),
     "make lint": Way(left_out="`make test` begins with it"),
     "sqlite3 results/pfc.db 'select device_id, port_id, metric_name, value, status from metrics'": Way(results=True),
