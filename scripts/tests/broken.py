@@ -114,6 +114,9 @@ class Bench:
         key = (pair, broken.plan, broken.target(self._plans[pair].subject))
         if key not in self._outcomes:
             self._outcomes[key] = self._qualifiers[pair].qualify(*key[1:])
+            settled = self._qualifiers[pair]._settled
+            watched = () if settled is None else settled.watchdog_ports
+            assert not watched, f"after {broken.plan.plan_id} a case would begin with a watchdog on {watched}"
         return self._outcomes[key]
 
     def plan_sweep(self) -> SweepPlan:

@@ -144,7 +144,7 @@ def restored_run(sent=((3, 9),)):
     subject = replace(SUBJECT, pair=PortPair(SUBJECT.pair.tx, SUBJECT.pair.rx))
     scenario = Scenario(RESTORED, Storm.LOSSLESS, (3,), (0,))
     return RestoredRun(
-        storm, Measurement(subject, restored, turned, turned, (3,), phases, scenario, PauseSource())
+        storm, Measurement(subject, restored, turned, turned, (3,), phases, scenario, PauseSource()), turned
     )
 
 

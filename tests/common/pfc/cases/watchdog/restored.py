@@ -46,15 +46,17 @@ class RestoredRun:
     Attributes:
         storm: the storm; `after` was read when its queues must have been restored.
         turned: PFC-1's steps, the storm on the tx port and the data from the port under test.
+        after: the switch's counters when the watchdog was stopped.
     """
 
     storm: WatchdogRun
     turned: Measurement
+    after: DutCounters
 
     @property
     def settled(self) -> DutCounters | None:
-        """The counters in the end, the watchdog running."""
-        return self.storm.settled and self.turned.settled
+        """The counters in the end, as those of a `WatchdogRun`."""
+        return replace(self.storm, after=self.after).settled
 
     def evidence(self) -> dict[str, Any]:
         """The numbers of the storm, and of what came after it apart, for the record."""
@@ -69,7 +71,7 @@ def storm_then_turned(lab: Lab, case: PlanCase, target: Target, before: DutCount
         watchdog.start(TIMERS)
         storm = _storm(lab, target, watchdog, before)
         turned = replace(lab, subject=replace(lab.subject, pair=PortPair(pair.tx, pair.rx)))
-        return RestoredRun(storm, _held(turned, case, target, storm.after))
+        return RestoredRun(storm, _held(turned, case, target, storm.after), watchdog.stop())
 
 
 def _storm(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
