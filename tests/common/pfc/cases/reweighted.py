@@ -1,5 +1,5 @@
 """M2O-7: one lossy queue of the port under test gets a scheduler of its own, with half its weight, and the line must be
-shared by that under M2O-3's load; then the queue's row is put back. What an ASIC is told of one queue must take effect,
+shared by that under M2O-2's load; then the queue's row is put back. What an ASIC is told of one queue must take effect,
 and leave the others as they were."""
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from ..model.qos import ConfigDb
 from ..record.case import PlanCase, Target
 from .congestion import LoadRun
 from .engine import Table
-from .loads import MANY_TO_ONE, TOO_MUCH_OF_BOTH
+from .loads import MANY_TO_ONE, TOO_MUCH_LOSSY
 from .scheduler_shares import WEIGHTED, read_schedulers
 from .targets import CHANGEABLE
 
 CHANGED_WEIGHT = PlanCase("m2o-weight-changed", "M2O-7")
-CONGESTION = MANY_TO_ONE[TOO_MUCH_OF_BOTH]
-LEAST_LOSSY = 3
+CONGESTION = MANY_TO_ONE[TOO_MUCH_LOSSY]
 
 
 def congest_reweighted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
-    """M2O-3's load while a queue has another weight.
+    """M2O-2's load while a queue has another weight.
 
     Raises:
         QualificationError: a queue has no scheduler from which its share would follow, or its row is other ports' too;
@@ -52,8 +51,7 @@ def lighter(lab: Lab, config_db: ConfigDb) -> Rows:
 
 
 changeable = CONGESTION.targets.where(lambda subject: subject.changeable, CHANGEABLE)
-# of fewer the others would get all that they want, and lose some where they come in: all lossy ones share that group
 SEVERAL_LOSSY = changeable.where(
-    lambda subject: len(subject.qos.reached_lossy) >= LEAST_LOSSY, f"{LEAST_LOSSY} lossy priorities that DSCPs reach"
+    lambda subject: len(subject.qos.reached_lossy) > 1, "several lossy priorities that DSCP values lead to"
 )
 CASES: Table = {CHANGED_WEIGHT: replace(CONGESTION, measure=congest_reweighted, targets=SEVERAL_LOSSY)}
