@@ -1,6 +1,7 @@
 """M2O-7: one lossy queue of the port under test gets a scheduler of its own, with half its weight, and the line must be
-shared by that under M2O-2's load; then the queue's row is put back. What an ASIC is told of one queue must take effect,
-and leave the others as they were."""
+shared by that while lossy data from two ports is too much for it; then the queue's row is put back. What an ASIC is
+told of one queue must take effect, and leave the others as they were. Nothing lossless is sent: which lossy frames are
+dropped where they enter would be chance then (`congestion`)."""
 
 from __future__ import annotations
 
@@ -12,18 +13,22 @@ from ..lab.reservation import Rows
 from ..model.counters import DutCounters
 from ..model.qos import ConfigDb
 from ..record.case import PlanCase, Target
-from .congestion import LoadRun
+from ..record.verdict import LOSSY
+from .congestion import LoadRun, OfferedLoad, load_case, offered_load, timing
 from .engine import Table
-from .loads import MANY_TO_ONE, TOO_MUCH_LOSSY
+from .ingress import IngressLoad, equal_ports
+from .loads import SECOND
 from .scheduler_shares import WEIGHTED, read_schedulers
 from .targets import CHANGEABLE
 
-CHANGED_WEIGHT = PlanCase("m2o-weight-changed", "M2O-7")
-CONGESTION = MANY_TO_ONE[TOO_MUCH_LOSSY]
+CHANGED_WEIGHT = PlanCase("m2o-weight-changed", "M2O-7", (LOSSY,))
+LOSSY_PERCENT = 75
+"""Of the line of each of two ports: of two lossy priorities or more each wants more than it gets, also where another
+one has half its weight."""
 
 
 def congest_reweighted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
-    """M2O-2's load while a queue has another weight.
+    """The load while a queue has another weight.
 
     Raises:
         QualificationError: a queue has no scheduler from which its share would follow, or its row is other ports' too;
@@ -32,8 +37,15 @@ def congest_reweighted(lab: Lab, case: PlanCase, target: Target, before: DutCoun
     config_db = read_config(lab)
     rows = lighter(lab, config_db)
     with configured(lab, config_db, rows):
-        run: LoadRun = CONGESTION.measure(replace(lab, config_db=as_found(config_db, rows)), case, target, before)
-    return run
+        return CONGESTION.measure(replace(lab, config_db=as_found(config_db, rows)), case, target, before)
+
+
+def too_much_lossy(lab: Lab, target: Target) -> OfferedLoad:
+    """Lossy data alone from two ports, more than the line has room for."""
+    times = timing(lab, 2 * LOSSY_PERCENT)
+    loads = [IngressLoad(port, lab.subject.qos.reached_lossy, LOSSY_PERCENT, times.data_s)
+             for port in equal_ports(lab.subject)]
+    return offered_load(lab, loads, times=times)
 
 
 def lighter(lab: Lab, config_db: ConfigDb) -> Rows:
@@ -50,8 +62,9 @@ def lighter(lab: Lab, config_db: ConfigDb) -> Rows:
     return {"SCHEDULER": {NAME: scheduler}, "QUEUE": {key: changed}}
 
 
-changeable = CONGESTION.targets.where(lambda subject: subject.changeable, CHANGEABLE)
-SEVERAL_LOSSY = changeable.where(
+changeable = SECOND.where(lambda subject: subject.changeable, CHANGEABLE)
+several_lossy = changeable.where(
     lambda subject: len(subject.qos.reached_lossy) > 1, "several lossy priorities that DSCP values lead to"
 )
-CASES: Table = {CHANGED_WEIGHT: replace(CONGESTION, measure=congest_reweighted, targets=SEVERAL_LOSSY)}
+CONGESTION = load_case(too_much_lossy, several_lossy)
+CASES: Table = {CHANGED_WEIGHT: replace(CONGESTION, measure=congest_reweighted)}
