@@ -85,6 +85,15 @@ class Sluggish(Fault):
                 for name, value in fields.items()}
 
 
+class Ticks(Fault):
+    """Pauses last a whole number of ticks of 1024 quanta, rounded up."""
+
+    name = "ticks"
+
+    def timers(self, pauses):
+        return tuple((number, min(0xFFFF, -(-quanta // 1024) * 1024)) for number, quanta in pauses)
+
+
 class OneTime(Fault):
     """All classes of a frame that pauses several are paused for the longest of its times."""
 
@@ -195,12 +204,17 @@ TIME_CASES = [
         case(LENGTH, "pause-long@Ethernet104", "FAIL PASS", "resumed-in-time length-to-scale",
              "Ethernet104 priority 3: expected at least "),
     ),
+    *on(
+        ("Ethernet108", "Ethernet0"),
+        case(LENGTH, f"{FILE}:Ticks@Ethernet108", "FAIL PASS", "resumed-in-time length-to-scale",
+             "Ethernet108 priority 3: expected at least "),
+    ),
     case(ZERO, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
          "Ethernet4 priority 3: expected at most ... frames received in pauses of 65535 quanta for 3, after "),
     case(timing.SHORT, "pause-ignored@Ethernet4,priority=3", "FAIL PASS", "paused-long-enough",
          "Ethernet4 priority 3: expected at most ... frames received in pauses of 255 quanta for 3, 1531750 a second"),
     case(LENGTH, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough length-to-scale",
-         "Ethernet4 priority 4: expected at most ... frames received in pauses of 4096 quanta for 4, "
+         "Ethernet4 priority 4: expected at most ... frames received in pauses of 3585 quanta for 4, "
          "24000 a second, got "),
     case(RATE, "pause-short@Ethernet4,priority=4", "FAIL PASS", "paused-long-enough",
          "Ethernet4 priority 4: expected at most ... frames received in pauses of 16384 quanta for 4, "

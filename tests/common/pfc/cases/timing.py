@@ -114,8 +114,8 @@ COURSES: Mapping[PlanCase, Callable[[Target], Course]] = {
     PAUSE_LENGTH: lambda target: _course(
         target,
         alike(target, (MAX_QUANTA, 0), count=6),
-        alike(target, (16_384, 0), count=24),
-        alike(target, (4_096, 0), count=96),
+        alike(target, (16_897, 0), count=24),  # low bits are set in these: a timer with a coarse tick rounds them
+        alike(target, (3_585, 0), count=96),
     ),
     PAUSE_RATE: lambda target: _course(target, *(alike(target, (16_384, 0), count=count) for count in (8, 32))),
     THROTTLED: lambda target: Course(
