@@ -86,6 +86,8 @@ FAULTS: tuple[CampaignEntry, ...] = (
     at_rx("counters-negative", "PFC-1 PFC-2", HELD, LOSSLESS, "counter of .* lacks .* only, as if it began below 0"),
     at_rx("weights-ignored", "M2O-3", ALL, LOSSLESS, "the line is not shared by the queues' weights"),
     at_rx("weights-forgotten", "FLAP-5", ALL, BOTH, "the line is not shared by the queues' weights"),
+    at_rx("pfc-lost-with-watchdog", "WD-16", HELD, LOSSLESS,
+          "pauses of .* stop nothing any more once the watchdog was stopped in a storm"),
     at_rx("weights-reset", "M2O-7", FREE, LOSSY, "the line is not shared by the queues' weights"),
     at_rx("weights-kept", "M2O-7", FREE, LOSSY, "the line is not shared by the queues' weights"),
     at_tx("headroom-reclaimed", "FLAP-5", HELD, LOSSLESS,

@@ -222,6 +222,7 @@ KINDS: tuple[FaultKind, ...] = (
                                 (number("one_in", 2, 20_000, 5000), word("on", "{beside}"))), (), False, _copied),
     FaultKind("weights-ignored", ((word("order", "even", "strict"),),)),
     FaultKind("weights-forgotten"),
+    FaultKind("pfc-lost-with-watchdog", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("weights-reset"),
     FaultKind("weights-kept"),
     FaultKind("headroom-reclaimed", priorities=LOSSLESS_ONLY, declare=_limited),

@@ -92,7 +92,7 @@ STEPS = (
          ("SENT", "LSET", "TAG")),
     Step("watchdog", "Add the PFC watchdog's times, its start and stop on some ports, storms there, what is checked",
          "nothing calls it before cases-7",
-         _logic("lab/watchdog.py", "cases/watchdog/actions.py", "cases/watchdog/watched.py")),
+         _logic("lab/watchdog.py", "cases/watchdog/repeated.py", "cases/watchdog/watched.py")),
     Step("cases-7", "Add PFC cases: the watchdog",
          "a family more; nothing else changes",
          _seam("test_watchdog"),

@@ -24,6 +24,7 @@ from tests.common.pfc.cases.watchdog.overlapping import OVERLAPPING
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.repeated import REPEATED
 from tests.common.pfc.cases.watchdog.restored import RESTORED
+from tests.common.pfc.cases.watchdog.stopped import STOPPED
 from tests.common.pfc.cases.watchdog.timers import BUFFER_CHANGED, ON_TRAFFIC
 from tests.common.pfc.lab.dut import READ_CONFIG, parse_config_db
 from tests.common.pfc.record.case import PlanCase
@@ -152,7 +153,7 @@ FAULTS = (
     "watchdog-leaks@Ethernet116,only=received", "watchdog-second-storm-missed@Ethernet120,after=15",
     "nervous.py:Together@Ethernet72", "nervous.py:Restarted@Ethernet76", "nervous.py:Beside@Ethernet56",
     "nervous.py:Busy@Ethernet92", "pause-short@Ethernet96,quanta=500", "xon-not-sent@Ethernet20,priority=3",
-    "watchdog-undo-missing@Ethernet88,only=sending",
+    "watchdog-undo-missing@Ethernet88,only=sending", "pfc-lost-with-watchdog@Ethernet92",
 )
 
 
@@ -263,18 +264,25 @@ CASES = [
           "Ethernet84 priority 0: expected 0 PFC frames sent out of Ethernet84, got "),
     wreck(UNHELD, ALERTED, "FAIL FAIL", "back-pressure no-back-pressure held-frames-drained",
           "Ethernet84 priority 3: expected more than 0 PFC frames sent out of Ethernet84 in the storm, got 0"),
+    wreck(AGAIN, STOPPED, "FAIL PASS", "storm-counted restoration-counted",
+          "Ethernet104 priority 3: expected no storm counted as restored in the storm, got "),
     wreck(RESTARTED, SHUTDOWN, "FAIL PASS", f"{MISSED} restored",
           "Ethernet76 priority 3: expected the queue stormed in the storm (after the port was started), got N/A"),
     wreck(TOGETHER, OVERLAPPING, "FAIL PASS", "restored restoration-counted resumed",
           "Ethernet72 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
     wreck(BUSY, HELD, "FAIL PASS", "stopped-in-time resumed",
           "Ethernet92 priority 3: expected at most 9 frames received from the beginning of storm 1 to its end, got "),
+    wreck(BUSY, STOPPED, "FAIL PASS", "blocked-while-paused held-within-buffer back-pressure",
+          "Ethernet92 priority 3: expected 0 frames received while paused (once the watchdog was stopped in a storm)"),
     wreck(UNTIMELY, HELD, "FAIL PASS", "held-to-the-end sender-resumed",
           "Ethernet20 priority 3: expected frames sent soon after storm 2, as XON lets the sender go before its pause "
           "lapses, got 0"),
     wreck(UNSENT, RESTORED, "FAIL PASS", "back-pressure held-within-buffer held-frames-drained",
           "Ethernet88 priority 3: expected more than 0 PFC frames sent out of Ethernet88 to hold the sender (the ports"
           " having changed places), got 0"),
+    wreck(BLIND, STOPPED, "FAIL FAIL", "storm-detected storm-counted clean-flow pause-counted every-pause-counted"
+          " held-frames-drained resumed background-unaffected",
+          "Ethernet4 priority 3: expected the queue stormed in the storm, got operational"),
     wreck(BLIND, RESTORED, "FAIL FAIL", "storm-detected storm-counted restoration-counted clean-flow",
           "Ethernet4 priority 3: expected the queue stormed in the storm, got operational"),
     wreck(NERVOUS, RESTORED, "FAIL PASS",
@@ -294,7 +302,7 @@ HERE = [plan for plan in PLAN if plan is not MIXED_SPEED]  # vtb-t0 has ports of
 
 def also(plan: PlanCase) -> frozenset[str]:
     """The checks of PFC-1 that a case has, which tests of PFC-1 show to fail."""
-    return frozenset(documented_checks(PFC_1_PAGE, "PFC-1")) if plan is RESTORED else frozenset()
+    return frozenset(documented_checks(PFC_1_PAGE, "PFC-1")) if plan in (RESTORED, STOPPED) else frozenset()
 
 
 @pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)

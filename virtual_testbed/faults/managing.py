@@ -144,6 +144,29 @@ class WatchdogUndoMissing(Fault):
         return parts - self._kept
 
 
+class PfcLostWithWatchdog(Fault):
+    """Where the watchdog is stopped while a queue is in storm, PFC of that priority stays switched off, until the
+    watchdog is started there again.
+    """
+
+    name = "pfc-lost-with-watchdog"
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._over: set[int] = set()
+
+    def watchdog_restores(self, queue: int, restores: bool) -> bool:
+        """It does: what is undone next is undone because the storm is over."""
+        self._over.add(queue)
+        return restores
+
+    def watchdog_undoes(self, queue: int, parts: frozenset[str]) -> frozenset[str]:
+        """All at a storm's end; else all but that PFC is off."""
+        is_over = queue in self._over
+        self._over.discard(queue)
+        return parts if is_over else parts - {NOT_OBEYED, NOT_SENT}
+
+
 class WatchdogRestoresInStorm(Fault):
     """Pauses of a queue in storm are not seen, because the action has switched its PFC off: it is restored while they
     go on, stormed again, and so on. With `all=yes` only where every watched queue of the port is in storm
@@ -408,4 +431,4 @@ FAULTS: tuple[type[Fault], ...] = (
     WatchdogWide, WatchdogHitsAnother, WatchdogOnePortOnly, WatchdogRestoresInStorm, WatchdogNeverRestores,
     WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted, WatchdogStopIgnored,
     AgingStaysOn, SwitchReboots, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
-    WatermarksFrozen, CountersNegative)
+    WatermarksFrozen, CountersNegative, PfcLostWithWatchdog)

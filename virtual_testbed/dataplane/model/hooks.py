@@ -268,7 +268,7 @@ class Fault:
 
     def watchdog_undoes(self, queue: int, parts: frozenset[str]) -> frozenset[str]:
         """What of its action is undone at a storm's end: `DROPPING`, `NOT_OBEYED`, `NOT_SENT` (healthy: all). What
-        stays ends when the watchdog is stopped there.
+        stays ends when the watchdog is next started or stopped there.
         """
         return parts
 

@@ -84,9 +84,9 @@ class QueueWatch:
         """Take a configuration; None, or another one, ends a storm."""
         if config == self.config:
             return
+        self.port.undo_rest(self.queue, now_ps)
         if self.status == STORMED:
             self.clear(now_ps)
-        self.port.undo_rest(self.queue, now_ps)
         self.config = config
         self.detected_before = self.detected
 

@@ -132,6 +132,23 @@ def test_watchdog_undo_missing(options, is_dropped, is_off):
     assert gained(net, "three", 6 * SECOND) > RATE - 3, "the watchdog is stopped: all is well again"
 
 
+@pytest.mark.parametrize("spec, holds", [
+    (None, True), ("pfc-lost-with-watchdog@Ethernet0", False), ("pfc-lost-with-watchdog@Ethernet0,priority=4", True)])
+def test_pfc_lost_with_watchdog(spec, holds):
+    """The watchdog is stopped in a storm, which goes on; and in another run when it was over."""
+    net = run(spec)
+    assert state(net, 500 * MS) == ("stormed", 1, 0)
+    net.configure_switch(switch_config(2))
+    assert (gained(net, "three", 900 * MS) == 0) is holds
+    over = run(spec)
+    assert state(over, 2 * SECOND) == ("operational", 1, 1)
+    over.configure_switch(switch_config(2))
+    over.add_flows([storm("again", 0, {3: 0xFFFF})])
+    over.start_flows(["again"])
+    over.advance_to(3 * SECOND)
+    assert gained(over, "three", 4 * SECOND) == 0
+
+
 @pytest.mark.parametrize("options, sends", [
     (",only=pfc", False), (",only=sending", False), (",only=sending,priority=4", True)])
 def test_whether_a_restored_port_sends_pauses(options, sends):

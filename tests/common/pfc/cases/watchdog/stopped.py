@@ -1,0 +1,99 @@
+"""WD-16: the watchdog is stopped while a storm goes on that it has detected. What it switched off has to be on again:
+PFC-1's steps must find the port as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...lab.generator import SETTLE_S
+from ...lab.lab import Lab
+from ...lab.watchdog import DROP, Timers, Watchdog
+from ...model.checking import at_priorities
+from ...model.counters import DutCounters
+from ...model.measurement import Measurement
+from ...model.traffic import Role
+from ...record.case import PlanCase, Target
+from ...record.verdict import Check
+from ..checks import judge as judge_pauses
+from ..checks import validity as pauses_valid
+from ..engine import Procedure, Table, sending, settled_counters
+from ..storm_length import storm_held
+from ..storm_sequence import measure, pause_storm
+from ..validity import counters_kept, links_kept, storm_stopped
+from .actions import watching_pair
+from .checks import WatchdogRun, detected, lead_s, saying
+from .early import early_flows
+from .restored import held_scenario
+from .watched import all_watched
+
+STOPPED = PlanCase("watchdog-stopped-in-storm", "WD-16")
+TIMERS = Timers(DROP)
+AFTERWARDS = "once the watchdog was stopped in a storm"
+
+
+@dataclass(frozen=True)
+class StoppedRun:
+    """A storm in which the watchdog was stopped, and what the port did without it.
+
+    Attributes:
+        storm: the storm; `after` was read when the watchdog was stopped in it.
+        pauses: PFC-1's steps afterwards.
+    """
+
+    storm: WatchdogRun
+    pauses: Measurement
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """The counters in the end."""
+        return self.pauses.settled
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers of the storm, and of what came after it apart, for the record."""
+        return {**self.storm.evidence(), "afterwards": self.pauses.evidence()}
+
+
+def stop_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> StoppedRun:
+    """A storm; when it must have been detected the watchdog is stopped, then the storm; then PFC-1's steps."""
+    lab.subject.qos.check_reached(target)
+    with watching_pair(lab) as watchdog:
+        watchdog.start(TIMERS)
+        storm = _stopped(lab, target, watchdog, before)
+    return StoppedRun(storm, measure(lab, held_scenario(lab, case, target), settled_counters(lab)))
+
+
+def _stopped(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
+    traffic = lab.builder.build([pause_storm(lab, target, lead_s(TIMERS)), *early_flows(lab, target)])
+    storms = traffic.names(Role.STORM)
+    with sending(lab, traffic):
+        lab.generator.start(traffic.names())
+        lab.clock.sleep(lead_s(TIMERS))
+        during = watchdog.counters()
+        after = watchdog.stop()
+        lab.generator.stop(storms)
+        lab.clock.sleep(SETTLE_S)
+        over = lab.generator.stats(storms)
+    return WatchdogRun(lab.subject, before, during, after, target, {"over": over}, TIMERS, watchdog.queues)
+
+
+def validity(run: StoppedRun) -> Iterator[Check]:
+    """Whether both storms were a measurement."""
+    subject = run.storm.subject
+    place = at_priorities(subject, run.storm.tested)
+    storms = run.storm.flows("over")
+    yield from links_kept(run.storm)
+    yield from counters_kept(run.storm)
+    yield from storm_held(place, storms, subject.pair.speed_mbps, lead_s(TIMERS))
+    yield from storm_stopped(place, storms)
+    yield from pauses_valid(run.pauses)
+
+
+def judge(run: StoppedRun) -> Iterator[Check]:
+    """The storm is detected; afterwards the port is held, and holds its sender, as any other."""
+    yield from detected(run.storm)
+    yield from saying(judge_pauses(run.pauses), AFTERWARDS)
+
+
+CASES: Table = {STOPPED: Procedure(stop_in_storm, validity, judge, all_watched)}
