@@ -40,7 +40,7 @@ BROKEN = [
         ("watchdog-blind@Ethernet56", "FAIL PASS", f"{DETECTED} {HELD}",
          "Ethernet120 priority 3: expected at least ... frames from Ethernet120 to Ethernet56 sent in the storms, got"),
         ("watchdog-blind@Ethernet120", "FAIL PASS", f"{DETECTED} {HELD}",
-         "Ethernet120 priority 3: expected 0 PFC frames sent out of Ethernet120 in the storm, got"),
+         "Ethernet120 priority 3: expected 0 PFC frames sent out of Ethernet120 in the storms, got"),
     )
 ]
 ELSEWHERE = {"Ethernet96": {"resumed"}}  # data enters by Ethernet32, which goes on dropping what comes in
