@@ -90,7 +90,7 @@ STEPS = (
          "three families more; nothing else changes",
          _seam("test_sent_pauses", "test_lossless_sets", "test_tagged"),
          ("SENT", "LSET", "TAG")),
-    Step("watchdog", "Add the PFC watchdog's times, its start and stop on some ports, storms there, what is checked",
+    Step("watchdog", "Add the PFC watchdog: its times, start and stop, storms with data in them, and their checks",
          "nothing calls it before cases-7",
          _logic("lab/watchdog.py", "cases/watchdog/repeated.py", "cases/watchdog/watched.py")),
     Step("cases-7", "Add PFC cases: the watchdog",

@@ -10,16 +10,13 @@ from typing import Any
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
 from ..lab.watchdog import DROP, Timers, Watchdog
-from ..model.checking import at_priorities
 from ..model.counters import DutCounters
 from ..model.traffic import Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending
 from .flap import switched_link
-from .storm_length import storm_held
 from .storm_sequence import pause_storm
-from .validity import storm_stopped
 from .watchdog import actions, checks
 from .watchdog.checks import WatchdogRun, lead_s
 from .watchdog.early import early_flows
@@ -85,11 +82,7 @@ def _interrupted(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounte
 
 def validity(run: RestartedRun) -> Iterator[Check]:
     """Whether both storms were a measurement."""
-    subject = run.interrupted.subject
-    place = at_priorities(subject, run.interrupted.tested)
-    storm = run.interrupted.flows("over")
-    yield from storm_held(place, storm, subject.pair.speed_mbps, lead_s(TIMERS))
-    yield from storm_stopped(place, storm)
+    yield from checks.lone_storm(run.interrupted)
     yield from checks.validity(run.later)
 
 

@@ -109,6 +109,14 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 
 
+def lone_storm(run: WatchdogRun) -> Iterator[Check]:
+    """Whether a storm without data lasted until it must have been detected, and then stopped."""
+    place = at_priorities(run.subject, run.tested)
+    storms = run.flows("over", Role.STORM)
+    yield from storm_held(place, storms, run.subject.pair.speed_mbps, lead_s(run.timers))
+    yield from storm_stopped(place, storms)
+
+
 def detected(run: WatchdogRun, when: str = "in the storm") -> Iterator[Check]:
     """The storm was detected, once, on the queues that it paused. `when`: for the messages."""
     for priority in run.tested:

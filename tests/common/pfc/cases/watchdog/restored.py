@@ -10,7 +10,6 @@ from typing import Any
 
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, Timers, Watchdog, watching
-from ...model.checking import at_priorities
 from ...model.counters import DutCounters
 from ...model.measurement import Measurement
 from ...model.ports import PortPair
@@ -21,11 +20,10 @@ from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import storm_and_load
 from ..engine import Procedure, Table, sending
-from ..storm_length import storm_held
 from ..storm_sequence import measure, pause_storm, scenario_flows
-from ..validity import counters_kept, links_kept, storm_stopped
+from ..validity import counters_kept, links_kept
 from .actions import storms_over
-from .checks import DATA_S, WatchdogRun, detected, lead_s, restored, saying
+from .checks import DATA_S, WatchdogRun, detected, lead_s, lone_storm, restored, saying
 from .early import early_flows
 from .watched import all_watched
 
@@ -110,13 +108,9 @@ def held_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
 
 def validity(run: RestoredRun) -> Iterator[Check]:
     """Whether both storms were a measurement."""
-    subject = run.storm.subject
-    place = at_priorities(subject, run.storm.tested)
-    storms = run.storm.flows("over", Role.STORM)
     yield from links_kept(run.storm)
     yield from counters_kept(run.storm)
-    yield from storm_held(place, storms, subject.pair.speed_mbps, lead_s(TIMERS))
-    yield from storm_stopped(place, storms)
+    yield from lone_storm(run.storm)
     yield from links_kept(run.turned)
     yield from counters_kept(run.turned)
     yield from storm_and_load(run.turned)

@@ -10,7 +10,6 @@ from typing import Any
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, Timers, Watchdog
-from ...model.checking import at_priorities
 from ...model.counters import DutCounters
 from ...model.measurement import Measurement
 from ...model.traffic import Role
@@ -19,11 +18,10 @@ from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import validity as pauses_valid
 from ..engine import Procedure, Table, sending, settled_counters
-from ..storm_length import storm_held
 from ..storm_sequence import measure, pause_storm
-from ..validity import counters_kept, links_kept, storm_stopped
+from ..validity import counters_kept, links_kept
 from .actions import watching_pair
-from .checks import WatchdogRun, detected, lead_s, saying
+from .checks import WatchdogRun, detected, lead_s, lone_storm, saying
 from .early import early_flows
 from .restored import held_scenario
 from .watched import all_watched
@@ -80,13 +78,9 @@ def _stopped(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) 
 
 def validity(run: StoppedRun) -> Iterator[Check]:
     """Whether both storms were a measurement."""
-    subject = run.storm.subject
-    place = at_priorities(subject, run.storm.tested)
-    storms = run.storm.flows("over")
     yield from links_kept(run.storm)
     yield from counters_kept(run.storm)
-    yield from storm_held(place, storms, subject.pair.speed_mbps, lead_s(TIMERS))
-    yield from storm_stopped(place, storms)
+    yield from lone_storm(run.storm)
     yield from pauses_valid(run.pauses)
 
 
