@@ -194,16 +194,31 @@ def _at_rest(found: Symptoms) -> bool:
     return found.any("pause-counted") and unmoved.any() and len(unmoved.bad) == len(own.bad)
 
 
+def _too_many_by(one: BadCheck) -> int:
+    """How many more frames a counter gained than it may; less than 0: it lacks some."""
+    moved = MOVED.search(one.check.message)
+    if moved is None:
+        return 0
+    gained = int(moved[4])
+    return gained - int(moved[1 if gained < int(moved[1]) else 2])
+
+
 def _off(found: Symptoms) -> dict[tuple[str, str], list[int]]:
-    """Place and counter -> how many more it gained than it may, test case by test case; less than 0: too few."""
+    """Place and counter -> that, test case by test case."""
     off: dict[tuple[str, str], list[int]] = {}
     for one in found.of(EXPLAINED).bad:
         if moved := MOVED.search(one.check.message):
-            least = int(moved[1])
-            most = int(moved[2])
-            gained = int(moved[4])
-            off.setdefault((one.check.where, moved[3]), []).append(gained - (least if gained < least else most))
+            off.setdefault((one.check.where, moved[3]), []).append(_too_many_by(one))
     return off
+
+
+def _in_other_queues(found: Symptoms) -> Symptoms:
+    """Counters of queues at the port under test that lack what others have too much in the same test case, while the
+    port as a whole has sent what it should."""
+    own = _at_own(found)
+    queues = own.saying("Counter/")
+    elsewhere = queues.where(lambda one: _too_many_by(one) > 0).cases - own.saying("TX_OK").cases
+    return queues.where(lambda one: one.plan_id in elsewhere and _too_many_by(one) < 0)
 
 
 def _late_counters(found: Symptoms) -> bool:
@@ -313,7 +328,8 @@ KINDS_OF_FRAMES = (
     Rule("pause frames are forwarded to other ports", ("pause-not-forwarded",)),
     Rule("PFC frames to another destination are obeyed", (), _only("FRAME-8", "FRAME-10")),
     Rule("frames of {who} leave by other queues than their own where the switch is configured otherwise", (EXPLAINED,),
-         _only("LSET", "TAG"), lambda found: _at_own(found).saying("Counter/pkts.*, got 0$")),
+         _only("LSET", "TAG"), _in_other_queues),
+    Rule("in {cases} frames of {who} leave by other queues than their own", (EXPLAINED,), picks=_in_other_queues),
     Rule("frames of the sizes of {cases} are lost, others are not", LOST,
          _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed", "nothing-lost")),
 )

@@ -283,6 +283,33 @@ def test_frames_of_sizes_that_one_case_alone_has():
     assert "frames of the sizes of SIZE-6 are lost, others are not" in said.cause, said
 
 
+def counted(priority, due, seen):
+    """A queue's counter that did not move as it should."""
+    return ("counter-explained", f"{SWITCH} Ethernet0 priority {priority}",
+            f"from {due} to {due} more in Counter/pkts of UC{priority}, as what was sent explains", seen)
+
+
+@pytest.mark.parametrize("plan_id, moved, words", [
+    # tags that lead to the class of the next one
+    ("TAG-1", [counted(3, 34251087, 12833797), counted(4, 38521834, 34251087), counted(2, 12833797, 17104544)],
+     "frames of priorities 3, 4 leave by other queues than their own where the switch is configured otherwise"),
+    # long frames, of one IP version
+    ("SIZE-4", [counted(3, 3418290, 0), counted(0, 1367316, 4785606)],
+     "in SIZE-4 frames of priority 3 leave by other queues than their own"),
+    # no queue has what the others lack
+    ("SIZE-4", [counted(3, 3418290, 0)], "pauses of priority 3 stop nothing"),
+    # another port's counters
+    ("SIZE-4", [counted(3, 3418290, 0), counted(0, 1367316, 4785606), (
+        "counter-explained", f"{SWITCH} Ethernet0", "from 9 to 9 more in TX_OK, as what was sent explains", 8)],
+     "pauses of priority 3 stop nothing"),
+])
+def test_frames_that_leave_by_other_queues_are_no_pauses_without_effect(plan_id, moved, words):
+    """They are not in the queue that pauses stop, nor in the group that senders are paused for."""
+    unheld = [("blocked-while-paused", WHERE, "0 frames received while paused", 1709145), NO_PAUSE]
+    [said] = diagnose([(plan_id, verdict(*unheld, *moved))])
+    assert said.port == f"{SWITCH} Ethernet0" and words in said.cause and said.is_certain, said
+
+
 def test_an_error_without_a_known_cause_is_said_to_be_unexplained():
     said = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [], "the link is down"))])
     assert str(said[0]) == f"{SWITCH} Ethernet0: the link is down; {UNKNOWN}", said
