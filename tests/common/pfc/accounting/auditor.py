@@ -11,7 +11,7 @@ from ..cases.engine import sending, settled_counters
 from ..cases.switch_counters import OWN_FRAMES, group_delay_s, port_hash_command, priority_groups, watch_idle
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
-from ..model.checking import Place, error_unless, fail_unless, none_of
+from ..model.checking import Place, at_most, error_unless, fail_unless, none_of
 from ..model.counters import fallen
 from ..model.errors import NoMeasurement, QualificationError
 from ..model.measurement import PortUnderTest
@@ -19,7 +19,9 @@ from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
 from .arrival import RECEIVED, STORM_ARRIVED, Arrival, data_into, received
-from .books import COMMANDS, DROPPED, PFC_RX, PFC_TX, RX_DRP, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of
+from .books import (
+    COMMANDS, DROPPED, GROUP_DROPS, PFC_RX, PFC_TX, RX_DRP, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of,
+)
 from .explained import ANY, Explained, data_ends, explained, together
 from .totals import FlowTotals
 from .trace import Trace, numbered_flows
@@ -66,6 +68,7 @@ class CaseAccount:
         """Checks that every counter moved as far as is explained, and that flows beside the case lost nothing."""
         yield from self._bystanders()
         yield from self._dropped_where_they_leave()
+        yield from self._dropped_where_they_enter()
         fell = {counter: gain for counter, gain in self.gains.items() if gain < 0}
         for counter, gain in list(fell.items())[:MOST_CHECKS]:
             expected = f"a counter {counter} that only grows in the case"
@@ -108,6 +111,21 @@ class CaseAccount:
                 continue
             if dropped > self.own.get(counter, 0) and self._is_explained(counter):
                 yield none_of("no-queue-drops", self._place(counter), f"frames more in {counter}", dropped)
+
+    def _dropped_where_they_enter(self) -> Iterator[Check]:
+        """Of lossless frames that were lost none was dropped where it came in but by a full priority group, which the
+        case itself looks at: more are not than lossy ones that were lost, and what groups dropped."""
+        for counter, dropped in self.gains.items():
+            if not self.is_holding or counter.column != RX_DRP or not self._is_explained(counter):
+                continue
+            of_groups = (gain for one, gain in self.gains.items() if one[:2] == (counter.port, GROUP_DROPS))
+            most = self.own.get(counter, 0) + sum(of_groups) + sum(
+                max(0, flow.frames_tx - flow.frames_rx) for flow in self.totals
+                if flow.plan.priority not in (None, *self.subject.qos.lossless)
+                and data_ends(self.subject, flow.plan)[0] == counter.port)
+            if dropped > most:
+                what = f"frames more in {counter}, as lossy ones and those of full priority groups"
+                yield at_most("no-port-drops", self._place(counter), most, what, dropped)
 
     def _is_explained(self, counter: Counter) -> bool:
         return self.explained.get(counter, Explained()).holds(self.gains[counter], self.own.get(counter, 0))

@@ -63,6 +63,11 @@ def _text(pattern: str) -> Picks:
     return lambda found: found.saying(pattern)
 
 
+def _by_size(found: Symptoms) -> bool:
+    """Whether frames are lost in test cases that send all of one size, and none in others."""
+    return found.only("SIZE", "PAIRS") and found.passed_in("resumed", but="SIZE")
+
+
 def _stopped(found: Symptoms) -> Symptoms:
     return found.seen(none=True)
 
@@ -330,8 +335,10 @@ KINDS_OF_FRAMES = (
     Rule("frames of {who} leave by other queues than their own where the switch is configured otherwise", (EXPLAINED,),
          _only("LSET", "TAG"), _in_other_queues),
     Rule("in {cases} frames of {who} leave by other queues than their own", (EXPLAINED,), picks=_in_other_queues),
-    Rule("frames of the sizes of {cases} are lost, others are not", LOST,
-         _both(_only("SIZE"), lambda found: found.passed_in("resumed", but="SIZE")), _in("resumed", "nothing-lost")),
+    Rule("frames of the sizes of {cases} are lost where they come in, others are not", ("no-port-drops",), _by_size,
+         _in("SIZE")),
+    Rule("frames of the sizes of {cases} are lost, others are not", LOST, _by_size,
+         lambda found: found.of("SIZE").of("resumed", "nothing-lost")),
 )
 """Pauses and data of a kind."""
 WATCHDOG = (

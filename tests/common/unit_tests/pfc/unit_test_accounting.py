@@ -6,8 +6,8 @@ from tabulate import tabulate
 
 from tests.common.pfc.accounting.auditor import BookAuditor, CaseAccount, answerable
 from tests.common.pfc.accounting.books import (
-    COMMANDS, DROPPED, GROUP_COUNTERS, GROUP_DROPS, PFC_RX, PFC_TX, PORT_COUNTERS, QUEUE_COUNTERS, RX_OK, SENT, TX_OK,
-    Counter, books_of,
+    COMMANDS, DROPPED, GROUP_COUNTERS, GROUP_DROPS, PFC_RX, PFC_TX, PORT_COUNTERS, QUEUE_COUNTERS, RX_DRP, RX_OK, SENT,
+    TX_OK, Counter, books_of,
 )
 from tests.common.pfc.accounting.explained import ANY, Explained, explained, together
 from tests.common.pfc.cases.engine import sending
@@ -128,6 +128,25 @@ def test_lossless_frames_that_are_dropped_where_they_leave(
     bad = [one for one in made.checks() if one.status is Status.FAIL]
     assert [(one.name, one.metric_name) for one in bad] == expected, bad
     assert all(f"{RX} priority 3" in one.where for one in bad), bad
+
+
+@pytest.mark.parametrize(("dropped", "by_groups", "lossy_lost", "changes", "expected"), [
+    (10, 0, 0, {}, ["no-port-drops"]),
+    (10, 10, 0, {}, []),
+    (10, 0, 10, {}, []),
+    (10, 4, 5, {}, ["no-port-drops"]),
+    (10, 0, 0, {"is_holding": False}, []),
+    (10, 0, 0, {"own": {Counter(TX, RX_DRP): 10}}, []),
+])
+def test_lossless_frames_that_are_dropped_where_they_enter(
+    dropped: int, by_groups: int, lossy_lost: int, changes: dict[str, object], expected: list[str]
+) -> None:
+    """What a full priority group dropped came after a pause, which the case judges; lossy frames may be dropped."""
+    lossy = replace(DATA, plan=replace(DATA.plan, priority=0), frames_rx=DATA.frames_tx - lossy_lost)
+    gains = {Counter(TX, RX_DRP): dropped, Counter(TX, GROUP_DROPS, 3): by_groups}
+    bad = [one for one in account(gains, (DATA, lossy), **{"is_holding": True, **changes}).checks()
+           if one.status is Status.FAIL]
+    assert [one.name for one in bad] == expected and all(TX in one.where for one in bad), bad
 
 
 def test_who_answers_for_a_counter_of_several_ports() -> None:

@@ -283,6 +283,17 @@ def test_frames_of_sizes_that_one_case_alone_has():
     assert "frames of the sizes of SIZE-6 are lost, others are not" in said.cause, said
 
 
+def test_frames_of_sizes_that_are_lost_where_they_come_in():
+    """Closed accounting sees that port drop them. The longest frames of PAIRS are lost as well."""
+    held = Check("resumed", LOSSLESS, Status.PASS, "all 9 frames", 9, WHERE)
+    lost = [("resumed", WHERE, "all 1709145 frames received in traffic without a storm", 0),
+            ("no-port-drops", f"{SWITCH} Ethernet64", "at most 6836580 frames more in RX_DRP", 13673160)]
+    [said] = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [held])),
+                       ("SIZE-4", verdict(*lost)), ("PAIRS-2", verdict(*lost))])
+    assert said.port == f"{SWITCH} Ethernet64", said
+    assert "frames of the sizes of SIZE-4 are lost where they come in, others are not" in said.cause, said
+
+
 def counted(priority, due, seen):
     """A queue's counter that did not move as it should."""
     return ("counter-explained", f"{SWITCH} Ethernet0 priority {priority}",
