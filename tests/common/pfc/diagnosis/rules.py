@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from operator import gt, lt
 
 from ..record.verdict import Check, PortVerdict, Status
 from .symptoms import NOT_MEASURED, BadCheck, Diagnosis, Rule, Symptoms
@@ -32,6 +33,7 @@ CONGESTED = ("M2O-2", "M2O-3", "SPEED-2")
 ASKED_NOWHERE = "PFC. Tx, as nothing that"
 HOLDS_BESIDE = "PFC. Tx, as nothing may hold"
 ONE_KIND = r"in all failing rows, and no other: ([^)]*)"
+ALL_FRAMES = r"expected all (\d+) frames .*, got (\d+)"
 MOVED = re.compile(r"from (\d+) to (\d+) more in (.*), as .*, got (\d+)")
 
 
@@ -98,25 +100,25 @@ def _counted_beside(found: Symptoms) -> Symptoms:
     return found.where(lambda one: one.port != found.tested).saying("PFC. Rx, as")
 
 
+def _numbers(found: Symptoms, pattern: str, holds: Callable[[int, int], bool]) -> Symptoms:
+    """Those in whose message a pattern finds two numbers, what was expected and what was seen, of which that holds."""
+    return found.where(lambda one: (numbers := re.search(pattern, one.check.message)) is not None
+                       and holds(int(numbers[1]), int(numbers[2])))
+
+
 def _too_many(found: Symptoms) -> Symptoms:
     """Those that saw more frames than were sent."""
-    counted = re.compile(r"expected all (\d+) frames .*, got (\d+)")
-    return found.where(lambda one: (seen := counted.search(one.check.message)) is not None
-                       and int(seen[2]) > int(seen[1]))
+    return _numbers(found, ALL_FRAMES, lt)
 
 
 def _some_lost(found: Symptoms) -> Symptoms:
     """Those that saw some frames, but not all, where nothing had to be held: PFC-1's after its storm, and the like."""
-    counted = re.compile(r"expected all (\d+) frames .*, got (\d+)")
-    return found.of("PFC", "FRAME", "TAG").where(
-        lambda one: (seen := counted.search(one.check.message)) is not None and 0 < int(seen[2]) < int(seen[1]))
+    return _numbers(found.of("PFC", "FRAME", "TAG", "PAIRS"), ALL_FRAMES, gt).seen(none=False)
 
 
 def _counted_too_often(found: Symptoms) -> Symptoms:
     """Those that count more frames dropped than were."""
-    counted = re.compile(r"expected (\d+) frames counted as dropped .*, got (\d+)")
-    return found.where(lambda one: (seen := counted.search(one.check.message)) is not None
-                       and int(seen[2]) > int(seen[1]))
+    return _numbers(found, r"expected (\d+) frames counted as dropped .*, got (\d+)", lt)
 
 
 def _leave_elsewhere(found: Symptoms) -> bool:
@@ -471,6 +473,9 @@ RULES = (
     *KINDS_OF_FRAMES,
     *(rule.where(_only("WD", "FLAP-1", "FLAP-6")) for rule in WATCHDOG),
     *PAUSES_OBEYED,
+    Rule(lambda found: f"frames of {found.who} are lost on their way out, also without a storm, where they have one"
+         f" thing in common, and no others: {found.words(ONE_KIND)}", ("resumed",), _only("PAIRS"),
+         lambda found: _some_lost(found).saying(ONE_KIND)),
     Rule("frames of {who} are lost on their way out, also without a storm", ("resumed",), picks=_some_lost),
     *PAUSES_SENT, *REST,
 )
