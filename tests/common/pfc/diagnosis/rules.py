@@ -155,6 +155,13 @@ def _late(found: Symptoms) -> Symptoms:
                        and float(time[2]) > float(time[1]))
 
 
+def _hit_beside(found: Symptoms) -> Symptoms:
+    """Where the watchdog counted some of what was lost, but not all, and all of another priority in the same storms."""
+    right = [plan_id for plan_id, name, _ in found.passed if name == "drops-counted"]
+    counted = _numbers(found, r"the (\d+) frames that were lost .*, got (\d+)", gt).seen(none=False)
+    return counted.where(lambda one: one.plan_id in right)
+
+
 def _found_at_first(found: Symptoms) -> bool:
     """Whether a watchdog that is not started anew found the first storm, but not a later one."""
     return not found.of("WD-8").of("detection-time").saying("as found").bad
@@ -352,6 +359,8 @@ WATCHDOG = (
     Rule("the watchdog's action hits {who} instead of ", OTHERS, _all("sender-not-held", "dropped-in-storm"),
          further=lambda found: found.of("sender-not-held").who),
     Rule("the watchdog's action also hits {who}", OTHERS),
+    Rule("the watchdog's action on a storm of another queue also hits {who}, of which it counts no drop then",
+         ("drops-counted",), _none("frames-counted"), _hit_beside),
     Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",), _still_acts),
     Rule("the watchdog detects no further storm on {who} after the first ones", ("storm-detected",), _last_missed),
     Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),

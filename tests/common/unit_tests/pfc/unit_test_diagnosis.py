@@ -330,6 +330,22 @@ def test_frames_that_leave_by_other_queues_are_no_pauses_without_effect(plan_id,
     assert said.port == f"{SWITCH} Ethernet0" and words in said.cause and said.is_certain, said
 
 
+@pytest.mark.parametrize("seen, is_beside, words", [
+    (9339081, True, "the watchdog's action on a storm of another queue also hits priority 3"),
+    (9339081, False, "the watchdog acts, but does not count it for priorities 3, 4"),
+    (9349546, True, "the watchdog acts, but does not count it for priority 3"),
+    (0, True, "the watchdog acts, but does not count it for priority 3"),
+])
+def test_a_queue_that_the_watchdog_hits_before_it_has_a_storm(seen, is_beside, words):
+    """What it held is lost then, and nobody counts it. All that another queue lost in these storms is counted."""
+    status = Status.PASS if is_beside else Status.FAIL
+    expected = "the 9349545 frames that were lost in `pfcwd show stats` TX DROP"
+    checks = [Check("drops-counted", LOSSLESS, Status.FAIL, expected, seen, WHERE),
+              Check("drops-counted", LOSSLESS, status, expected, seen, f"{SWITCH} Ethernet0 priority 4")]
+    [said] = diagnose([("WD-5", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, checks))])
+    assert said.cause.startswith(words), said
+
+
 def test_an_error_without_a_known_cause_is_said_to_be_unexplained():
     said = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [], "the link is down"))])
     assert str(said[0]) == f"{SWITCH} Ethernet0: the link is down; {UNKNOWN}", said
