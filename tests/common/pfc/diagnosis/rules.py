@@ -249,10 +249,24 @@ def _each_others(found: Symptoms) -> bool:
     return len(off) == 2 and off[0] == [-frames for frames in off[1]] and found.saying("Counter/").only(EXPLAINED)
 
 
-def _pauses_unseen(found: Symptoms) -> str:
-    """What shows why, where nobody has looked at the pauses that are sent."""
-    is_known = any(plan_id.split("-")[0] == "SENT" for plan_id, _, _ in found.passed) or found.any("SENT")
-    return "" if is_known else "; SENT-1 looks at these pauses, and was not carried out"
+def _unseen(case: str, looks: str) -> Callable[[Symptoms], str]:
+    """What would show why, where no test case of its family was carried out."""
+    family = case.split("-")[0]
+
+    def said(found: Symptoms) -> str:
+        is_known = found.any(family) or any(plan_id.split("-")[0] == family for plan_id, _, _ in found.passed)
+        return "" if is_known else f"; {case} {looks}, and was not carried out"
+
+    return said
+
+
+PAUSES_UNSEEN = _unseen("SENT-1", "looks at these pauses")
+
+
+def _held_senders(found: Symptoms) -> Symptoms:
+    """Losses where pauses were sent, by what the switch counts."""
+    told = {(plan_id, where) for plan_id, name, where in found.passed if name in XOFF}
+    return found.where(lambda one: (one.plan_id, one.check.where) in told)
 
 
 def _room_was_there(found: Symptoms) -> bool:
@@ -431,6 +445,7 @@ PAUSES_OBEYED = (
 SHARES = Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",))
 """Before what it brings about where nothing else is wrong; else after all that may have brought it about."""
 PAUSES_SENT = (
+    Rule("pause frames for others end the pauses of {who}", ("no-other-enabled",), picks=_text("a time of 0 each")),
     Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "SPEED-2")),
     SHARES.where(_only("M2O", "SPEED", "FLAP-5")),
     Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
@@ -447,7 +462,7 @@ PAUSES_SENT = (
     Rule("pauses sent for {who} are not counted as many as leave", ("sent-as-counted",)),
     Rule("pauses are sent for {who} too while others are congested", OTHER_PFC),
     Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",),
-         further=_pauses_unseen),
+         further=PAUSES_UNSEEN),
     Rule("the watermarks of {who} stand still, though headroom takes frames", ("headroom-full",),
          lambda found: found.passed_in("held-frames-drained", but=""), lambda found: found.seen(none=True)),
     Rule("the watermarks of {who} do not show what headroom takes", ("headroom-full",), _room_was_there),
@@ -459,6 +474,8 @@ PAUSES_SENT = (
 REST = (
     Rule("frames of {who} that its senders still send when they are paused are lost: headroom is too small",
          ("nothing-lost",), _only("HEAD", "LSET")),
+    Rule("pauses are sent for {who}, but its senders send more than headroom takes", ("nothing-lost",),
+         _none("no-queue-drops"), _held_senders, further=PAUSES_UNSEEN),
     Rule("frames of {who} are dropped although there is room for them",
          ("no-port-drops", "no-queue-drops", "no-group-drops", "nothing-lost")),
     Rule("dropped frames are counted as sent", (EXPLAINED,), _all("port-drops-counted"),

@@ -249,6 +249,11 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"HEAD-3": [("headroom-full", "at least 165370 of the 165568 bytes used before frames are dropped", 796),
                  ("xoff-threshold", "18226 frames taken, of 199 bytes each, up to the XOFF threshold", 18230)]},
      "the watermarks of priority 3 do not show what headroom takes"),
+    ({"SENT-1": [("no-other-enabled", "0 pause frames captured that enable it", "1 with a time of 0 each")],
+      "M2O-1": [("nothing-lost", "all 20887 frames received", 15762)]},
+     "pause frames for others end the pauses of priority 3"),
+    ({"SENT-1": [("no-other-enabled", "0 pause frames captured that enable it", 44)]},
+     "pauses are sent for priority 3 too while others are congested"),
     # one in 40 frames of some sizes
     ({"PAIRS-1": [
         ("held-frames-drained", "all 12129 frames received once the storm had stopped (row 11: data frames cells + 1;"
@@ -328,6 +333,18 @@ def test_frames_that_leave_by_other_queues_are_no_pauses_without_effect(plan_id,
     unheld = [("blocked-while-paused", WHERE, "0 frames received while paused", 1709145), NO_PAUSE]
     [said] = diagnose([(plan_id, verdict(*unheld, *moved))])
     assert said.port == f"{SWITCH} Ethernet0" and words in said.cause and said.is_certain, said
+
+
+def test_senders_that_are_paused_and_still_send_too_much():
+    """Several ports at once; what of the pauses is wrong, if not headroom, a capture shows."""
+    place = f"{SWITCH} Ethernet64 priority 3"
+    lost = ("nothing-lost", place, "all 20887 frames received", 15762)
+    told = Check("back-pressure", LOSSLESS, Status.PASS, "more than 0 PFC frames", 9, place)
+    paused = PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [*verdict(lost).checks, told])
+    [said] = diagnose([("M2O-1", paused)])
+    assert said.port == f"{SWITCH} Ethernet64" and "senders send more than headroom takes; SENT-1" in said.cause, said
+    [said] = diagnose([("M2O-1", verdict(lost))])
+    assert "although there is room" in said.cause, said
 
 
 @pytest.mark.parametrize("seen, is_beside, words", [
