@@ -249,6 +249,9 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"HEAD-3": [("headroom-full", "at least 165370 of the 165568 bytes used before frames are dropped", 796),
                  ("xoff-threshold", "18226 frames taken, of 199 bytes each, up to the XOFF threshold", 18230)]},
      "the watermarks of priority 3 do not show what headroom takes"),
+    ({"PFC-1": [("blocked-while-paused", "0 frames received while paused", 13607)]},
+     "some frames of priority 3 leave although their queue is paused; TIME-6 tells whether a further pause lets them"
+     " go, and was not carried out"),
     ({"SENT-1": [("no-other-enabled", "0 pause frames captured that enable it", "1 with a time of 0 each")],
       "M2O-1": [("nothing-lost", "all 20887 frames received", 15762)]},
      "pause frames for others end the pauses of priority 3"),
