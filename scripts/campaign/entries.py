@@ -48,7 +48,8 @@ class Declaration:
         at: the role of the port that has to be named as the one that is wrong.
         priorities: those that may be named, of which at least one has to be; none: the port as a whole.
         metrics: those that may be named, of which at least one has to be.
-        says: a pattern (`re.search`) that the sentence of the diagnosis has; roles in braces stand for ports.
+        says: a pattern (`re.search`) that the sentence of the diagnosis has; roles in braces stand for ports,
+            `{priority}` for any of the priorities.
         verdicts: what the verdict may be: FAIL, ERROR where nothing can be measured.
         may_be_port: whether the port as a whole may be named as well as some of `priorities`.
     """
@@ -73,7 +74,11 @@ class Declaration:
 
     def is_said_by(self, sentence: str, ports: Mapping[str, str]) -> bool:
         """Whether a sentence of the diagnosis has the cause; `ports`: role -> name."""
-        return re.search(at_ports(self.says, ports), sentence) is not None
+        return re.search(self.pattern(ports), sentence) is not None
+
+    def pattern(self, ports: Mapping[str, str]) -> str:
+        """What the sentence has, with the names of ports (role -> name) and priorities."""
+        return at_ports(self.says, {**ports, "priority": f"[{''.join(map(str, sorted(self.priorities)))}]"})
 
 
 @dataclass(frozen=True)

@@ -120,11 +120,10 @@ def _limited(options: Options, declared: Declaration) -> Declaration:
 
 
 def _of_option(name: str, default: int) -> Declare:
-    """Of the priority that an option names: the catalogue's is 0."""
+    """Of the priority that an option names."""
     def declare(options: Options, declared: Declaration) -> Declaration:
         only = frozenset({int(options.get(name, default))})
-        says = declared.says.replace("priority 0", f"priority {min(only)}")
-        return replace(declared, priorities=only, metrics=metrics_of(only), says=says)
+        return replace(declared, priorities=only, metrics=metrics_of(only))
     return declare
 
 

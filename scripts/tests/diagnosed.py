@@ -14,7 +14,7 @@ from typing import Any
 
 from scripts.campaign.broken_testbed import broken_testbed, connected_ports, reserved_switch
 from scripts.campaign.catalogue import FAULTS
-from scripts.campaign.entries import ROOT, CampaignEntry, at_ports
+from scripts.campaign.entries import ROOT, CampaignEntry
 from scripts.campaign.groups import PortGroup, port_groups
 from scripts.campaign.judging import EntryBench, carry_out
 from scripts.campaign.stages import stages
@@ -36,7 +36,7 @@ def declared(entry: CampaignEntry, group: PortGroup) -> dict[str, Any]:
     said = entry.declared
     assert said is not None, f"{entry.name} is broken"
     return {"fault": entry.name, "port": group.roles[said.at], "priorities": sorted(said.priorities),
-            "metrics": sorted(said.metrics), "says": at_ports(said.says, group.roles), "unseen": entry.unseen}
+            "metrics": sorted(said.metrics), "says": said.pattern(group.roles), "unseen": entry.unseen}
 
 
 def observed(bench: EntryBench, group: PortGroup, entry: CampaignEntry) -> list[Outcome]:
