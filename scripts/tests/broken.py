@@ -114,7 +114,7 @@ class Bench:
         key = (pair, broken.plan, broken.target(self._plans[pair].subject))
         if key not in self._outcomes:
             self._outcomes[key] = self._qualifiers[pair].qualify(*key[1:])
-            settled = self._qualifiers[pair]._settled
+            settled = self._qualifiers[pair].settled
             watched = () if settled is None else settled.watchdog_ports
             assert not watched, f"after {broken.plan.plan_id} a case would begin with a watchdog on {watched}"
         return self._outcomes[key]

@@ -33,7 +33,7 @@ class Qualifier:
         self.lab = lab
         self._auditors = auditors
         self._preflight: list[Check] | QualificationError | None = None
-        self._settled: DutCounters | None = None  # a reading with all in it that came before the next storm
+        self.settled: DutCounters | None = None  # a reading with all in it that came before the next storm
 
     def go_on_with(self, lab: Lab) -> None:
         """Goes on with another lab of the same port; what the preflight found holds for it too."""
@@ -44,8 +44,8 @@ class Qualifier:
         subject = self.lab.subject
         try:
             clean_flow = self._send_clean_flows()
-            before = self._settled
-            self._settled = None
+            before = self.settled
+            self.settled = None
             for observer in self.lab.observers:
                 observer.measurement_started(f"{case.plan_id} {self.lab.port} {','.join(map(str, target))}")
             procedure = procedures()[case]
@@ -60,7 +60,7 @@ class Qualifier:
                 finding = replace(finding, checks=own, further=audited)
         except Exception as error:
             return broken_off(subject, case, target, error).with_evidence(evidence_of(self.lab.observers))
-        self._settled = finding.settled
+        self.settled = finding.settled
         return judged(subject, case, target, finding, clean_flow).with_evidence(evidence_of(self.lab.observers))
 
     def _send_clean_flows(self) -> list[Check]:
@@ -70,7 +70,7 @@ class Qualifier:
                 observer.measurement_started(f"preflight {self.lab.port}", for_all=True)
             try:
                 self._preflight, settled = preflight(self.lab)
-                self._settled = self.lab.pause_source.arrived(self.lab, settled)
+                self.settled = self.lab.pause_source.arrived(self.lab, settled)
             except QualificationError as error:
                 more = "; ".join(filter(None, (auditor.explain(self.lab) for auditor in self._auditors)))
                 self._preflight = QualificationError(f"{error}; {more}") if more else error
