@@ -138,29 +138,24 @@ class CampaignEntry:
 
 @dataclass(frozen=True)
 class FieldBug:
-    """A bug of a real switch, as its report has it, and the fault that behaves like it.
+    """A bug of a real switch, as its report has it.
 
     Attributes:
         repository, number: `sonic-swss` and 1055 of https://github.com/sonic-net/sonic-swss/issues/1055.
         happened: what was seen there, in a sentence.
-        faults, declared, cases, unseen, testbed, ip_version: as of `CampaignEntry`.
-        about: what of the report this is, where several faults are made of one: `drop`; empty: all of it.
+        entry: a switch that behaves like it.
     """
 
     repository: str
     number: int
     happened: str
-    faults: tuple[str, ...]
-    declared: Declaration
-    cases: tuple[str, ...] = ()
-    unseen: str = ""
-    testbed: str = "vtb-t0"
-    ip_version: int = 4
-    about: str = ""
+    entry: CampaignEntry
 
-    @property
-    def entry(self) -> CampaignEntry:
-        """What a campaign makes of it."""
-        name = "-".join(filter(None, (self.repository, str(self.number), self.about)))
-        return CampaignEntry(
-            MUSEUM, name, self.faults, self.declared, self.cases, self.unseen, self.testbed, self.ip_version)
+    @classmethod
+    def of(
+        cls, repository: str, number: int, happened: str, faults: tuple[str, ...], declared: Declaration,
+        cases: tuple[str, ...], ip_version: int = 4,
+    ) -> FieldBug:
+        """The bug, and what a campaign makes of it."""
+        entry = CampaignEntry(MUSEUM, f"{repository}-{number}", faults, declared, cases, ip_version=ip_version)
+        return cls(repository, number, happened, entry)

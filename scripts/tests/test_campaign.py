@@ -120,8 +120,8 @@ def test_a_declaration_that_no_run_could_fulfil_is_refused(other):
 
 
 def test_a_bug_of_the_field_is_an_entry():
-    bug = FieldBug("sonic-swss", 1055, "it stays", ("pfc-removal-ignored@{rx}",), declared(), ("LSET-1",), about="a")
-    assert bug.entry.key == "museum sonic-swss-1055-a" and bug.entry.at(PORTS) == ("pfc-removal-ignored@Ethernet4",)
+    bug = FieldBug.of("sonic-swss", 1055, "it stays", ("pfc-removal-ignored@{rx}",), declared(), ("LSET-1",))
+    assert bug.entry.key == "museum sonic-swss-1055" and bug.entry.at(PORTS) == ("pfc-removal-ignored@Ethernet4",)
 
 
 def test_a_bring_up_has_one_entry_about_a_moment_and_that_comes_first():

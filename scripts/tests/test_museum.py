@@ -38,7 +38,7 @@ def test_there_are_thirty_or_more_of_the_field_s_trackers() -> None:
 def test_a_bug_can_be_injected_and_names_test_cases_that_there_are(bug: FieldBug) -> None:
     for fault in bug.entry.at(port_groups()[0].roles):
         assert parse_fault(fault).name == fault.partition("@")[0]
-    assert bug.cases and {*bug.cases} <= {case.plan_id for case in port_cases()}
+    assert bug.entry.cases and {*bug.entry.cases} <= {case.plan_id for case in port_cases()}
     assert bug.happened.endswith(".") and bug.entry.source == "museum"
 
 
@@ -48,9 +48,9 @@ def test_the_documentation_tells_each_of_them_and_no_other() -> None:
     for bug in MUSEUM:
         happened, faults, seen = told[bug.repository, bug.number]
         assert happened == bug.happened
-        assert re.findall(r"`([^`]+)`", faults) == [shown(fault) for fault in bug.faults], bug.number
-        assert ("IPv6" in faults) == (bug.ip_version == 6)
-        assert {*re.findall(r"([A-Z0-9]+-\d+):", seen)} <= {*bug.cases}, seen
+        assert re.findall(r"`([^`]+)`", faults) == [shown(fault) for fault in bug.entry.faults], bug.number
+        assert ("IPv6" in faults) == (bug.entry.ip_version == 6)
+        assert {*re.findall(r"([A-Z0-9]+-\d+):", seen)} <= {*bug.entry.cases}, seen
         assert seen.startswith("not seen: ") or re.match(r"[A-Z0-9]+-\d+: ", seen), seen
 
 
