@@ -25,7 +25,11 @@ from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.lab.configuration import lossless_set
 from tests.common.pfc.lab.dut import READ_CONFIG
 from tests.common.pfc.lab.reservation import Rows
-from tests.common.pfc.record.records import VERDICT
+from tests.common.pfc.record.effective_records import effective_records
+from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.parsing import parse_lines, read_lines
+from tests.common.pfc.record.record_file import RecordFile
+from tests.common.pfc.record.records import VERDICT, Record
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 
@@ -293,35 +297,45 @@ def _run_suite(testbed: Testbed, setting: HealthySetting, run: Path) -> suite.En
     return suite.how_it_ended(suite.run_suite(command, run), run)
 
 
-def _called(record: Mapping[str, Any]) -> str:
+def _called(record: Record) -> str:
     """`PFC-1 3`."""
-    return " ".join(str(one) for one in (record["plan_id"], record["priority"]) if one is not None)
+    return " ".join(str(one) for one in (record.plan_id, record.priority) if one is not None)
+
+
+def verdicts_in(run: Path) -> list[Record]:
+    """The verdicts of a run that count; none where it wrote no records.
+
+    Raises:
+        RecordError: a line is no record.
+    """
+    file = RecordFile(run).path
+    records = []
+    for found in parse_lines(read_lines(file), str(file)) if file.exists() else ():
+        if isinstance(found, RecordError):
+            raise found
+        if found.kind == VERDICT:
+            records.append(found)
+    return effective_records(records)
 
 
 def _concluded(
     entry: CampaignEntry, setting: HealthySetting, run: Path, ended: suite.Ended, seconds: float
 ) -> EntryResult:
     """What the records of a run say."""
-    file = run / "records.jsonl"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    records = [record for record in map(json.loads, lines) if record.get("kind", VERDICT) == VERDICT]
-    tried_again = {record.get("replaces") for record in records}
-    records = [record for record in records
-               if record["status"] != Status.ERROR.value or record["record_id"] not in tried_again]
-    statuses = {record["status"] for record in records}
+    records = verdicts_in(run)
+    statuses = {record.status for record in records}
     judgement = EntryVerdict.PASSED
-    if Status.FAIL.value in statuses:
+    if Status.FAIL in statuses:
         judgement = EntryVerdict.MISJUDGED
-    elif not records or statuses != {Status.PASS.value} or ended.cause or ended.pytest != 0:
+    elif statuses != {Status.PASS} or ended.cause or ended.pytest != 0:
         judgement = EntryVerdict.ERROR
     bad = [
-        {"case": _called(record), "name": check["name"], "status": check["status"],
-         "metric": check["metric_name"], "message": check["message"]}
-        for record in records for check in record["checks"]
-        if check["status"] != Status.PASS.value and check.get("required", True)
+        {"case": _called(record), "name": check.name, "status": check.status.value,
+         "metric": check.metric_name, "message": check.message}
+        for record in records for check in record.checks if check.status is not Status.PASS and check.required
     ]
-    causes = [record["cause"] for record in records if record["status"] != Status.PASS.value and not record["checks"]]
-    said = dict.fromkeys([*filter(None, [ended.cause]), *filter(None, causes)])
+    causes = [record.cause for record in records if record.status is not Status.PASS and not record.checks]
+    said = dict.fromkeys(filter(None, [ended.cause, *causes]))
     cases = list(dict.fromkeys(map(_called, records)))
     return EntryResult(
         entry, {"rx": setting.port}, judgement, diagnosis=list(said)[:MOST_CHECKS], cases=cases,

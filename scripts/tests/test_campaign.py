@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +17,7 @@ from scripts.campaign.catalogue import FAULTS
 from scripts.campaign.entries import CATALOGUE, HELD, ROOT, CampaignEntry, Declaration, FieldBug
 from scripts.campaign.generated import generate
 from scripts.campaign.groups import GroupDut, port_groups
-from scripts.campaign.healthy import draw_healthy, drawn_setting, rows_of, script_of, write_files
+from scripts.campaign.healthy import draw_healthy, drawn_setting, rows_of, script_of, verdicts_in, write_files
 from scripts.campaign.judging import Carried, conclude
 from scripts.campaign.mutants import ALL, mutated
 from scripts.campaign.page import write_page, write_table
@@ -33,6 +34,8 @@ from tests.common.pfc.cases.engine import Finding
 from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.model.tolerances import EXACT
+from tests.common.pfc.record.record_file import RecordFile
+from tests.common.pfc.record.records import RunLabels, encode_line, make_record
 from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 from virtual_testbed.faults import BUILT_IN
 from virtual_testbed.lab_files.description import load_testbed
@@ -117,6 +120,18 @@ def test_what_no_tester_could_see_may_escape_and_nothing_else_may_be_said_of_it(
 def test_a_declaration_that_no_run_could_fulfil_is_refused(other):
     with pytest.raises(AssertionError):
         declared(**other)
+
+
+def test_of_a_healthy_testbed_s_records_an_error_that_was_tried_again_does_not_count(tmp_path):
+    run = RunLabels("run", "vtb-t0", "os", "hwsku")
+    verdicts = [PortVerdict("vtb-t0-01", "Ethernet0", priority, LOSSLESS, [], "no answer") for priority in (3, 4)]
+    error, other = (make_record(run, SINGLE_LOSSLESS, verdict, {}) for verdict in verdicts)
+    held = Check("resumed", LOSSLESS, Status.PASS, "all 9 frames", 9, "vtb-t0-01 Ethernet0 priority 3")
+    again = replace(error, record_id="again", status=Status.PASS, cause=None, replaces=error.record_id, checks=(held,),
+                    timestamp=error.timestamp + timedelta(seconds=1))
+    assert verdicts_in(tmp_path) == [], "there is no such file"
+    RecordFile(tmp_path).append([encode_line(one.document()) for one in (error, other, again)])
+    assert [one.record_id for one in verdicts_in(tmp_path)] == [other.record_id, "again"]
 
 
 def test_a_bug_of_the_field_is_an_entry():
