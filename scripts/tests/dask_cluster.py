@@ -1,4 +1,5 @@
-"""A scheduler of Dask and its workers on free ports of the loopback interface."""
+"""A scheduler of Dask and its workers on free ports of the loopback interface. They end with the process that started
+them: pytest-xdist kills its own where pytest is interrupted."""
 from __future__ import annotations
 
 import contextlib
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.tests.small_lab import ROOT
+from virtual_testbed.process import command_tied_to
 
 HANG_S = 60
 LOOPBACK = "127.0.0.1"
@@ -55,7 +57,8 @@ class DaskCluster:
     def _start(self, name: str, *words: str) -> subprocess.Popen[bytes]:
         with self._log(name).open("wb") as log:
             child = subprocess.Popen(
-                [sys.executable, *words], cwd=self._folder, stdout=log, stderr=subprocess.STDOUT,
+                command_tied_to(os.getpid(), signal.SIGTERM, [sys.executable, *words]),
+                cwd=self._folder, stdout=log, stderr=subprocess.STDOUT,
                 env={**os.environ, "DASK_TEMPORARY_DIRECTORY": str(self._folder), "PYTHONUNBUFFERED": "1"})
         self._stack.callback(_end, child)
         return child
