@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import queue
 import socket
+import termios
 import threading
 import time
 
@@ -37,14 +39,16 @@ def test_no_redis_is_one_sentence(tmp_path):
 
 @pytest.fixture
 def slow_redis(tmp_path):
-    """The path of a server that says what it is told to, a piece each 20 ms, whatever is asked; and what tells it."""
+    """The path of a server that says what it is told to, whatever is asked, a piece once the one before was read; and
+    what tells it."""
     path, pieces = str(tmp_path / "slow.sock"), queue.Queue()
 
     def serve():
         with listener.accept()[0] as client, contextlib.suppress(OSError):  # the connection may be gone
             while piece := pieces.get():
                 client.sendall(piece)
-                time.sleep(0.02)
+                while fcntl.ioctl(client, termios.TIOCOUTQ, bytes(4)) != bytes(4):  # not all of it was read
+                    time.sleep(0.001)
             client.recv(1 << 10)  # the question
 
     with socket.socket(socket.AF_UNIX) as listener:
