@@ -22,10 +22,10 @@ from ..model.numbered_rows import numbers_by_key
 from ..model.qos import PRIORITIES, ConfigDb, check_same_classes, read_port_qos
 from ..record.case import Target
 from .clock import Clock
-from .dut import READ_CONFIG, Host, parse_config_db
+from .dut import READ_CONFIG, Dut, Host, parse_config_db
 from .lab import Lab
 from .reservation import Reservation, Rows
-from .restore import insist, load, run_held
+from .restore import insist, load
 
 NAME = "PFC_QUALIFICATION"  # of the maps that are there while a changed configuration is measured
 FOLLOW_S = 5.0  # SONiC's daemons follow CONFIG_DB within about a second, one after the other
@@ -120,7 +120,7 @@ class RowRestorer:
             host: the switch.
             reservation: this run's, with the rows found that have to come back.
         """
-        self._host = host
+        self._dut = Dut(host, reservation=reservation)
         self._reservation = reservation
 
     def keep(self, found: Rows) -> None:
@@ -155,8 +155,8 @@ class RowRestorer:
     def bring_back(self, clock: Clock) -> None:
         """Puts all rows back, whatever the switch has now."""
         if self._reservation.rows:
-            text = run_held(self._host, self._reservation, {"config": READ_CONFIG})["config"]
-            self.bring(parse_config_db(self._host, text), self._reservation.rows, clock)
+            text = self._dut.ask({"config": READ_CONFIG})["config"]
+            self.bring(parse_config_db(self._dut.host, text), self._reservation.rows, clock)
 
     def bring(self, now: ConfigDb, wanted: Rows, clock: Clock, first: str = "true") -> None:
         """Brings rows from what they are now to what is wanted, unless the shell command `first` fails.
@@ -164,25 +164,23 @@ class RowRestorer:
         Rows of a port's queues and groups go before others come: daemons that see both at once may take the profile of
         `0-2` away after they gave one to `0-1`. Maps go last: rows that refer to them are changed before.
         """
-        held = f"{{ {self._reservation.held()}; }}"
         if not (differing := _differing(now, wanted)):
             return
         gone = [(table, key) for table, keys in differing.items() for key, row in keys.items() if row is None]
         overlapping = [name for name in gone if "|" in name[1]]
         if overlapping:
-            run_held(self._host, self._reservation, {"remove": f"{held} && {first} && {_delete(overlapping)}"})
+            self._dut.ask({"remove": self._dut.guarded(f"{first} && {_delete(overlapping)}")})
             clock.sleep(FOLLOW_S)
             first = "true"
         coming = {table: {key: row for key, row in new.items() if row is not None} for table, new in differing.items()}
-        steps = [held, first, *_drop_fields(now, coming), f"( {load(coming)} )"]
+        steps = [first, *_drop_fields(now, coming), f"( {load(coming)} )"]
         steps += [_delete(maps)] if (maps := [name for name in gone if name not in overlapping]) else []
-        commands = {"load": " && ".join(steps), "config": READ_CONFIG}
-        after = run_held(self._host, self._reservation, commands)["config"]
-        left = _differing(parse_config_db(self._host, after), wanted)
+        after = self._dut.ask({"load": self._dut.guarded(" && ".join(steps)), "config": READ_CONFIG})["config"]
+        left = _differing(parse_config_db(self._dut.host, after), wanted)
         if left:
             table, keys = next(iter(left.items()))
             raise QualificationError(
-                f"{self._host.hostname}: {table}|{next(iter(keys))} in CONFIG_DB is not what was written;"
+                f"{self._dut.name}: {table}|{next(iter(keys))} in CONFIG_DB is not what was written;"
                 f" {self._reservation.remedy}"
             )
         clock.sleep(FOLLOW_S)

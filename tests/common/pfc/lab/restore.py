@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -108,7 +108,8 @@ class SwitchRestorer:
         if "POLL_INTERVAL" not in found.get("GLOBAL", {}):  # a run that was killed may have left its own
             stop += " && sonic-db-cli CONFIG_DB HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"
         scripts = {name: f"{held} || exit 1; {script}" for name, script in reservation.scripts.items()}
-        outputs = run_held(self._host, reservation, {**scripts, "stop": stop, "load": start, "config": READ_CONFIG})
+        commands = {**scripts, "stop": stop, "load": start, "config": READ_CONFIG}
+        outputs = Dut(self._host, reservation=reservation).ask(commands)
         now = read_config_db(self._host, outputs["config"], "after", self._observers).get(WATCHDOG, {})
         if dict(now) != dict(found):
             differing = sorted(key for key in {*now, *found} if now.get(key) != found.get(key))
@@ -118,19 +119,6 @@ class SwitchRestorer:
             )
         self._is_back = True
         checked(self._host, "give_up", run_batch(self._host, {"give_up": reservation.give_up()}))
-
-
-def run_held(host: Host, reservation: Reservation, commands: Mapping[str, str]) -> dict[str, str]:
-    """Runs commands on a switch that is this run's; name -> what each printed.
-
-    Raises:
-        ReservationLost: it is not this run's any more.
-        QualificationError: a command failed.
-    """
-    outputs = run_batch(host, {"held": reservation.check(), **commands})
-    if outputs["held"].status:
-        raise reservation.loss(host.hostname, outputs["held"].text)
-    return {name: checked(host, name, outputs) for name in commands}
 
 
 def insist(what: str, put_back: Callable[[], None], reservation: Reservation, clock: Clock) -> None:
