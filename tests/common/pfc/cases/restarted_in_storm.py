@@ -9,22 +9,20 @@ from typing import Any
 
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
-from ..lab.watchdog import DROP, Timers, Watchdog
+from ..lab.watchdog import Watchdog
 from ..model.counters import DutCounters
 from ..model.traffic import Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .engine import Procedure, Table, sending
+from .engine import Procedure, Table
 from .flap import switched_link
-from .storm_sequence import pause_storm
 from .watchdog import actions, checks
-from .watchdog.checks import WatchdogRun, lead_s
-from .watchdog.early import early_flows
+from .watchdog.checks import WatchdogRun
 from .watchdog.repeated import storm_and_data
+from .watchdog.until_detected import TIMERS, until_detected
 from .watchdog.watched import all_watched_changeable
 
 SHUTDOWN = PlanCase("shutdown-with-watchdog", "FLAP-6")
-TIMERS = Timers(DROP)
 
 
 @dataclass(frozen=True)
@@ -58,18 +56,14 @@ def restart_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounte
     """
     lab.subject.qos.check_reached(target)
     with actions.watching_pair(lab) as watchdog:
-        watchdog.start(TIMERS)
         interrupted = _interrupted(lab, target, watchdog, before)
         return RestartedRun(interrupted, storm_and_data(lab, target, watchdog, interrupted.after, is_last=True))
 
 
 def _interrupted(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
-    traffic = lab.builder.build([pause_storm(lab, target, lead_s(TIMERS)), *early_flows(lab, target)])
-    storm = traffic.names(Role.STORM)
-    with switched_link(lab, by_switch=True) as switch, sending(lab, traffic):
-        lab.generator.start([*storm, *traffic.names(Role.CLEAN)])
-        lab.clock.sleep(lead_s(TIMERS))
+    with switched_link(lab, by_switch=True) as switch, until_detected(lab, target, watchdog) as traffic:
         during = watchdog.counters()
+        storm = traffic.names(Role.STORM)
         switch(False)
         lab.generator.stop(storm)
         lab.clock.sleep(SETTLE_S)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...lab.lab import Lab
-from ...lab.watchdog import DROP, Timers, Watchdog, watching
+from ...lab.watchdog import Watchdog, watching
 from ...model.counters import DutCounters
 from ...model.measurement import Measurement
 from ...model.ports import PortPair
@@ -19,16 +19,15 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import storm_and_load
-from ..engine import Procedure, Table, sending
-from ..storm_sequence import measure, pause_storm, scenario_flows
+from ..engine import Procedure, Table
+from ..storm_sequence import measure, scenario_flows
 from ..validity import counters_kept, links_kept
 from .actions import storms_over
-from .checks import DATA_S, WatchdogRun, detected, lead_s, lone_storm, restored, saying
-from .early import early_flows
+from .checks import DATA_S, WatchdogRun, detected, lone_storm, restored, saying
+from .until_detected import TIMERS, until_detected
 from .watched import all_watched
 
 RESTORED = PlanCase("watchdog-restored-sender", "WD-15")
-TIMERS = Timers(DROP)
 PERCENT = 50  # of the line: test traffic, and background as much
 TURNED = "the ports having changed places"
 
@@ -66,7 +65,6 @@ def storm_then_turned(lab: Lab, case: PlanCase, target: Target, before: DutCount
     lab.subject.qos.check_reached(target)
     pair = lab.subject.pair
     with watching(lab.dut, (pair.rx.port,), lab.subject.qos.lossless) as watchdog:
-        watchdog.start(TIMERS)
         storm = _storm(lab, target, watchdog, before)
         turned = replace(lab, subject=replace(lab.subject, pair=PortPair(pair.tx, pair.rx)))
         return RestoredRun(storm, _held(turned, case, target, storm.after), watchdog.stop())
@@ -74,10 +72,7 @@ def storm_then_turned(lab: Lab, case: PlanCase, target: Target, before: DutCount
 
 def _storm(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
     """A storm until it must have been detected, and until its queues must have been restored."""
-    traffic = lab.builder.build([pause_storm(lab, target, lead_s(TIMERS)), *early_flows(lab, target)])
-    with sending(lab, traffic):
-        lab.generator.start(traffic.names())
-        lab.clock.sleep(lead_s(TIMERS))
+    with until_detected(lab, target, watchdog) as traffic:
         during = watchdog.counters()
         over = storms_over(lab, traffic, TIMERS)
     lab.clock.sleep(lab.delays.port_s)

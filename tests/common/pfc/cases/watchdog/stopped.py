@@ -9,7 +9,6 @@ from typing import Any
 
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
-from ...lab.watchdog import DROP, Timers, Watchdog
 from ...model.counters import DutCounters
 from ...model.measurement import Measurement
 from ...model.traffic import Role
@@ -17,17 +16,16 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import validity as pauses_valid
-from ..engine import Procedure, Table, sending, settled_counters
-from ..storm_sequence import measure, pause_storm
+from ..engine import Procedure, Table, settled_counters
+from ..storm_sequence import measure
 from ..validity import counters_kept, links_kept
 from .actions import watching_pair
-from .checks import WatchdogRun, detected, lead_s, lone_storm, saying
-from .early import early_flows
+from .checks import WatchdogRun, detected, lone_storm, saying
 from .restored import held_scenario
+from .until_detected import TIMERS, until_detected
 from .watched import all_watched
 
 STOPPED = PlanCase("watchdog-stopped-in-storm", "WD-16")
-TIMERS = Timers(DROP)
 AFTERWARDS = "once the watchdog was stopped in a storm"
 
 
@@ -56,24 +54,15 @@ class StoppedRun:
 def stop_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> StoppedRun:
     """A storm; when it must have been detected the watchdog is stopped, then the storm; then PFC-1's steps."""
     lab.subject.qos.check_reached(target)
-    with watching_pair(lab) as watchdog:
-        watchdog.start(TIMERS)
-        storm = _stopped(lab, target, watchdog, before)
-    return StoppedRun(storm, measure(lab, held_scenario(lab, case, target), settled_counters(lab)))
-
-
-def _stopped(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
-    traffic = lab.builder.build([pause_storm(lab, target, lead_s(TIMERS)), *early_flows(lab, target)])
-    storms = traffic.names(Role.STORM)
-    with sending(lab, traffic):
-        lab.generator.start(traffic.names())
-        lab.clock.sleep(lead_s(TIMERS))
+    with watching_pair(lab) as watchdog, until_detected(lab, target, watchdog) as traffic:
+        storms = traffic.names(Role.STORM)
         during = watchdog.counters()
         after = watchdog.stop()
         lab.generator.stop(storms)
         lab.clock.sleep(SETTLE_S)
-        over = lab.generator.stats(storms)
-    return WatchdogRun(lab.subject, before, during, after, target, {"over": over}, TIMERS, watchdog.queues)
+        phases = {"over": lab.generator.stats(storms)}
+        storm = WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
+    return StoppedRun(storm, measure(lab, held_scenario(lab, case, target), settled_counters(lab)))
 
 
 def validity(run: StoppedRun) -> Iterator[Check]:
