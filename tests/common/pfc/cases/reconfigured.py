@@ -24,6 +24,7 @@ from ..record.verdict import LOSSLESS, Check
 from .checks import judge, validity
 from .engine import Procedure, Table, Targets
 from .headroom import HeadroomRun, covered, judge_covered, was_used
+from .parts import RunInParts
 from .pauses import global_pause, pause_lossless, pause_lossy
 from .storm_sequence import measure
 from .targets import CHANGEABLE, all_lossless_changeable
@@ -44,7 +45,7 @@ GROUPS_DEADLINE_S = 20.0  # until the switch has derived priority groups; buffer
 
 
 @dataclass(frozen=True)
-class ReconfiguredRun:
+class ReconfiguredRun(RunInParts):
     """Scenarios that were measured one after the other; it is a measurement if each of them was.
 
     Attributes:
@@ -56,13 +57,13 @@ class ReconfiguredRun:
     configured: Mapping[str, Any]
 
     @property
-    def settled(self) -> DutCounters:
-        """The counters after the last scenario."""
-        return list(self.runs.values())[-1].after
+    def parts(self) -> Mapping[str, Measurement]:
+        """The scenarios."""
+        return self.runs
 
     def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return {**self.configured, **{name: run.evidence() for name, run in self.runs.items()}}
+        """Also how the switch was configured."""
+        return {**self.configured, **super().evidence()}
 
 
 def validity_of_each(reconfigured: ReconfiguredRun) -> Iterator[Check]:

@@ -3,9 +3,8 @@ over; then the watchdog must have restored it, and do in the next storm what WD-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
@@ -14,8 +13,9 @@ from ..model.counters import DutCounters
 from ..model.traffic import Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .engine import Procedure, Table
+from .engine import Measured, Procedure, Table
 from .flap import switched_link
+from .parts import OWN, RunInParts
 from .watchdog import actions, checks
 from .watchdog.checks import WatchdogRun
 from .watchdog.repeated import storm_and_data
@@ -26,7 +26,7 @@ SHUTDOWN = PlanCase("shutdown-with-watchdog", "FLAP-6")
 
 
 @dataclass(frozen=True)
-class RestartedRun:
+class RestartedRun(RunInParts):
     """A port with a watchdog that was shut down and started.
 
     Attributes:
@@ -38,13 +38,9 @@ class RestartedRun:
     later: WatchdogRun
 
     @property
-    def settled(self) -> DutCounters | None:
-        """The counters after the later storm."""
-        return self.later.settled
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers of the later storm, and of the other one apart, for the record."""
-        return {**self.later.evidence(), "interrupted_storm": self.interrupted.evidence()}
+    def parts(self) -> Mapping[str, Measured]:
+        """The later storm, as any other; and the one in which the port was shut down."""
+        return {"interrupted_storm": self.interrupted, OWN: self.later}
 
 
 def restart_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RestartedRun:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
@@ -17,10 +17,11 @@ from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Procedure, Table, sending
+from ..engine import Measured, Procedure, Table, sending
 from ..data_loads import DataLoad, data_flows
 from ..flows import again, later
 from ..ingress import equal_ports
+from ..parts import OWN, RunInParts
 from ..storm_sequence import pause_storm
 from ..validity import load_applied
 from . import checks
@@ -78,7 +79,7 @@ class StormRound(WatchdogRun):
 
 
 @dataclass(frozen=True)
-class AllToAllRun:
+class AllToAllRun(RunInParts):
     """Two rounds, the watchdog running on.
 
     Attributes:
@@ -90,13 +91,9 @@ class AllToAllRun:
     own: StormRound
 
     @property
-    def settled(self) -> DutCounters | None:
-        """The counters after both."""
-        return self.own.settled
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers of the later round, and of the other one apart, for the record."""
-        return {**self.own.evidence(), "turned_round": self.turned.evidence()}
+    def parts(self) -> Mapping[str, Measured]:
+        """The later round, and the turned one apart."""
+        return {"turned_round": self.turned, OWN: self.own}
 
 
 def all_to_all(lab: Lab, case: PlanCase, target: Target, before: DutCounters, action: str, loads: Loads) -> AllToAllRun:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, OPERATIONAL, Timers, Watchdog
@@ -13,7 +12,8 @@ from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Procedure, Table, sending
+from ..engine import Measured, Procedure, Table, sending
+from ..parts import OWN, RunInParts
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept
 from . import checks
@@ -34,7 +34,7 @@ TIMERS = Timers(DROP)
 
 
 @dataclass(frozen=True)
-class RepeatedRun:
+class RepeatedRun(RunInParts):
     """The storms; each begins with the counters that the one before left.
 
     Attributes:
@@ -46,14 +46,10 @@ class RepeatedRun:
     short: WatchdogRun
 
     @property
-    def settled(self) -> DutCounters | None:
-        """The counters after the last one."""
-        return self.storms[STORMS].settled
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers of the first one, and of the others apart, for the record."""
-        later = {f"storm_{number}": run.evidence() for number, run in self.storms.items() if number > 1}
-        return {**self.storms[1].evidence(), **later, "short_storms": self.short.evidence()}
+    def parts(self) -> Mapping[str, Measured]:
+        """The first storm, and the others apart."""
+        later = {f"storm_{number}": run for number, run in self.storms.items() if number > 1}
+        return {OWN: self.storms[1], "short_storms": self.short, **later}
 
 
 def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RepeatedRun:

@@ -4,9 +4,8 @@ switches off of a port it has to switch on both ways."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...lab.lab import Lab
 from ...lab.watchdog import Watchdog, watching
@@ -19,7 +18,8 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import storm_and_load
-from ..engine import Procedure, Table
+from ..engine import Measured, Procedure, Table
+from ..parts import OWN, RunInParts
 from ..storm_sequence import measure, scenario_flows
 from ..validity import counters_kept, links_kept
 from .actions import storms_over
@@ -37,7 +37,7 @@ all_watched_turned = all_watched.where(
 
 
 @dataclass(frozen=True)
-class RestoredRun:
+class RestoredRun(RunInParts):
     """A storm that the watchdog detected, and what the restored port did as a sender.
 
     Attributes:
@@ -51,13 +51,14 @@ class RestoredRun:
     after: DutCounters
 
     @property
+    def parts(self) -> Mapping[str, Measured]:
+        """The storm, and what came after it apart."""
+        return {OWN: self.storm, "turned": self.turned}
+
+    @property
     def settled(self) -> DutCounters | None:
         """The counters in the end, as those of a `WatchdogRun`."""
         return replace(self.storm, after=self.after).settled
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers of the storm, and of what came after it apart, for the record."""
-        return {**self.storm.evidence(), "turned": self.turned.evidence()}
 
 
 def storm_then_turned(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RestoredRun:

@@ -3,9 +3,8 @@ PFC-1's steps must find the port as ever."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
@@ -16,7 +15,8 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import validity as pauses_valid
-from ..engine import Procedure, Table, settled_counters
+from ..engine import Measured, Procedure, Table, settled_counters
+from ..parts import OWN, RunInParts
 from ..storm_sequence import measure
 from ..validity import counters_kept, links_kept
 from .actions import watching_pair
@@ -30,7 +30,7 @@ AFTERWARDS = "once the watchdog was stopped in a storm"
 
 
 @dataclass(frozen=True)
-class StoppedRun:
+class StoppedRun(RunInParts):
     """A storm in which the watchdog was stopped, and what the port did without it.
 
     Attributes:
@@ -42,13 +42,9 @@ class StoppedRun:
     pauses: Measurement
 
     @property
-    def settled(self) -> DutCounters | None:
-        """The counters in the end."""
-        return self.pauses.settled
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers of the storm, and of what came after it apart, for the record."""
-        return {**self.storm.evidence(), "afterwards": self.pauses.evidence()}
+    def parts(self) -> Mapping[str, Measured]:
+        """The storm, and what came after it apart."""
+        return {OWN: self.storm, "afterwards": self.pauses}
 
 
 def stop_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> StoppedRun:
