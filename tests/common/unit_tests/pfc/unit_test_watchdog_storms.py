@@ -59,7 +59,7 @@ def storm_round(first, second, storms_before=0):
     during.watchdog[f"{first}:3"] = WatchdogRow(STORMED, storms_before + 1, storms_before)
     return StormRound(
         SUBJECT, read(storms=storms_before), during, read(storms=storms_before + 1), (3,), phases, Timers(DROP), QUEUES,
-        first, second, read([first, second], storms_before + 1), storms_on=(first,)
+        second, read([first, second], storms_before + 1), storms_on=(first,)
     )
 
 

@@ -59,13 +59,17 @@ class StormRound(WatchdogRun):
     phase: `both`, of the data in both.
 
     Attributes:
-        first, second: the ports, as their storms begin.
+        second: the port of the later storm; that of the first is `first`.
         both: the switch's counters in both storms.
     """
 
-    first: str
     second: str
     both: DutCounters
+
+    @property
+    def first(self) -> str:
+        """The port of the first storm."""
+        return self.storms_on[0]
 
     @property
     def in_both(self) -> WatchdogRun:
@@ -127,7 +131,7 @@ def _round(
         phases = {"stormed": stormed, "both": in_both, "over": over, "resumed": data_again(lab, traffic)}
     after = watchdog.stop() if is_last else watchdog.counters()
     return StormRound(
-        lab.subject, before, during, after, target, phases, timers, watchdog.queues, ports[0], ports[-1], both,
+        lab.subject, before, during, after, target, phases, timers, watchdog.queues, ports[-1], both,
         storms_on=(ports[0],),
     )
 
