@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
@@ -35,6 +35,7 @@ FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
 BOTH = "Both"
 """The phase of the second storm and of the data in both."""
 IN_BOTH = "in both storms"
+TURNED = "{} the first to have a storm"
 
 THREE_PORTS = all_watched.where(
     equal_ports,
@@ -164,14 +165,16 @@ def _data(lab: Lab, target: Target, ports: Sequence[str], loads: Loads, timers: 
     return data_flows(lab, made)
 
 
-def _of_each(made: Callable[[StormRound], Iterable[Check]]) -> Callable[[AllToAllRun], Iterator[Check]]:
-    """Checks of both rounds; those of the turned one say so."""
+def validity(run: AllToAllRun) -> Iterator[Check]:
+    """Whether both rounds were a measurement."""
+    yield from _validity(run.own)
+    yield from saying(_validity(run.turned), TURNED.format(run.turned.first))
 
-    def checks_of(run: AllToAllRun) -> Iterator[Check]:
-        yield from made(run.own)
-        yield from saying(made(run.turned), f"{run.turned.first} the first to have a storm")
 
-    return checks_of
+def judge(run: AllToAllRun) -> Iterator[Check]:
+    """All checks of both rounds; those of the turned one say so."""
+    yield from _judge(run.own)
+    yield from saying(_judge(run.turned), TURNED.format(run.turned.first))
 
 
 def _validity(run: StormRound) -> Iterator[Check]:
@@ -217,8 +220,6 @@ def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
 
 TOO_MUCH = Loads(into=60, among=10, background=9)  # 2 x 60 % are more than the line; none of it may have to leave
 FITTING = Loads(into=40, among=10, background=5)  # 2 x (40 + 5) % all have to
-validity = _of_each(_validity)
-judge = _of_each(_judge)
 CASES: Table = {
     DROP_ALL_TO_ALL: Procedure(partial(all_to_all, action=DROP, loads=TOO_MUCH), validity, judge, THREE_PORTS),
     FORWARD_ALL_TO_ALL: Procedure(

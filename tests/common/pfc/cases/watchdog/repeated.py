@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ...lab.lab import Lab
@@ -108,29 +108,21 @@ def storm_and_data(
     return WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
 
 
-def _of_each(made: Callable[[WatchdogRun], Iterable[Check]]) -> Callable[[RepeatedRun], Iterator[Check]]:
-    """The checks of every storm, each of which says whose it is."""
-
-    def checks_of(run: RepeatedRun) -> Iterator[Check]:
-        for number, storm in run.storms.items():
-            yield from checks.saying(made(storm), f"storm {number} of {STORMS}")
-
-    return checks_of
-
-
 def validity(run: RepeatedRun) -> Iterator[Check]:
     """Whether each of the storms was a measurement: a short one has to last until it must have been detected."""
-    yield from _of_each(checks.validity)(run)
+    for number, storm in run.storms.items():
+        yield from checks.saying(checks.validity(storm), f"storm {number} of {STORMS}")
     yield from links_kept(run.short)
     yield from counters_kept(run.short)
     place = at_priorities(run.short.subject, run.short.tested)
-    for storm in run.short.flows("over", Role.STORM):
-        yield from storm_sent(place, [storm], int((storm.plan.fps or 0) * TIMERS.latest_detection_s))
+    for short in run.short.flows("over", Role.STORM):
+        yield from storm_sent(place, [short], int((short.plan.fps or 0) * TIMERS.latest_detection_s))
 
 
 def judge_each(run: RepeatedRun) -> Iterator[Check]:
     """All checks of a run that was a measurement."""
-    yield from _of_each(judge)(run)
+    for number, storm in run.storms.items():
+        yield from checks.saying(judge(storm), f"storm {number} of {STORMS}")
     short = run.short
     for priority in short.tested:
         row = short.gained(short.queue(priority), short.after)
