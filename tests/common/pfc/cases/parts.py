@@ -1,12 +1,14 @@
-"""Runs of several parts, measured one after the other."""
+"""Runs of several parts, measured one after the other, and what messages say of which."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..model.counters import DutCounters
+from ..record.verdict import Check
 from .engine import Measured
 
 OWN = ""
@@ -32,3 +34,8 @@ class RunInParts(ABC):
         for key, part in self.parts.items():
             found |= part.evidence() if key == OWN else {key: part.evidence()}
         return found
+
+
+def saying(made: Iterable[Check], words: str) -> Iterator[Check]:
+    """Checks whose messages say so too: of which of several parts they are."""
+    return (replace(check, expected=f"{check.expected} ({words})") for check in made)

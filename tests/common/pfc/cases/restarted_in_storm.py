@@ -15,7 +15,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Measured, Procedure, Table
 from .flap import switched_link
-from .parts import OWN, RunInParts
+from .parts import OWN, RunInParts, saying
 from .watchdog import actions, checks
 from .watchdog.checks import WatchdogRun
 from .watchdog.repeated import storm_and_data
@@ -80,7 +80,7 @@ def judge(run: RestartedRun) -> Iterator[Check]:
     """The first storm is detected, and over once the port was started; the later one has all of WD-2."""
     yield from checks.detected(run.interrupted)
     once_started = (*checks.restored(run.interrupted), *actions.judge(run.later))
-    yield from checks.saying(once_started, "after the port was started")
+    yield from saying(once_started, "after the port was started")
 
 
 CASES: Table = {SHUTDOWN: Procedure(restart_in_storm, validity, judge, all_watched_changeable, is_audited=False)}

@@ -12,6 +12,7 @@ from typing import Any
 from ..cases import frames
 from ..cases.checks import judge, validity
 from ..cases.engine import Procedure, Table, settled_counters, unmet
+from ..cases.parts import saying
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
 from ..cases.targets import each_reached_lossless, several_reached_lossless
@@ -158,8 +159,7 @@ def judge_rows(pairs: PairsRun) -> Iterator[Check]:
     common = only_in(failing, [row for row in pairs.rows if row not in failing])
     blamed = f"; in all failing rows, and no other: {', '.join(common)}" if common else ""
     for row in pairs.rows:
-        said = f" ({row}{blamed if row in failing else ''})"
-        yield from (replace(check, expected=f"{check.expected}{said}") for check in found[row])
+        yield from saying(found[row], f"{row}{blamed if row in failing else ''}")
 
 
 def _checks(pairs: PairsRun, row: PairsRow) -> Iterator[Check]:

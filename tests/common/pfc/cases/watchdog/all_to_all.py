@@ -21,12 +21,12 @@ from ..engine import Measured, Procedure, Table, sending
 from ..data_loads import DataLoad, data_flows
 from ..flows import again, later
 from ..ingress import equal_ports
-from ..parts import OWN, RunInParts
+from ..parts import OWN, RunInParts, saying
 from ..storm_sequence import pause_storm
 from ..validity import load_applied
 from . import checks
 from .actions import data_again, data_in_storms, end_storms
-from .checks import DATA_S, FRAME_BYTES, WatchdogRun, acted, at_queue, lead_s, saying
+from .checks import DATA_S, FRAME_BYTES, WatchdogRun, acted, at_queue, lead_s
 from .early import early_flows
 from .watched import FORWARDS, all_watched
 

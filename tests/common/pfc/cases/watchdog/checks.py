@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ...lab.generator import SETTLE_S
@@ -196,11 +196,6 @@ def restored(run: WatchdogRun, when: str = "after the storm") -> Iterator[Check]
         yield fail_unless("restored", place, row.status == OPERATIONAL, expected, row.status)
         expected = "1 storm counted as restored"
         yield fail_unless("restoration-counted", place, row.restored == 1, expected, row.restored)
-
-
-def saying(made: Iterable[Check], words: str) -> Iterator[Check]:
-    """Checks whose messages say so too: of which of several storms they are."""
-    return (replace(check, expected=f"{check.expected} ({words})") for check in made)
 
 
 def storm_unbroken(place: Place, storms: Iterable[FlowStats]) -> Iterator[Check]:

@@ -13,7 +13,7 @@ from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Measured, Procedure, Table, sending
-from ..parts import OWN, RunInParts
+from ..parts import OWN, RunInParts, saying
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept
 from . import checks
@@ -111,7 +111,7 @@ def storm_and_data(
 def validity(run: RepeatedRun) -> Iterator[Check]:
     """Whether each of the storms was a measurement: a short one has to last until it must have been detected."""
     for number, storm in run.storms.items():
-        yield from checks.saying(checks.validity(storm), f"storm {number} of {STORMS}")
+        yield from saying(checks.validity(storm), f"storm {number} of {STORMS}")
     yield from links_kept(run.short)
     yield from counters_kept(run.short)
     place = at_priorities(run.short.subject, run.short.tested)
@@ -122,7 +122,7 @@ def validity(run: RepeatedRun) -> Iterator[Check]:
 def judge_each(run: RepeatedRun) -> Iterator[Check]:
     """All checks of a run that was a measurement."""
     for number, storm in run.storms.items():
-        yield from checks.saying(judge(storm), f"storm {number} of {STORMS}")
+        yield from saying(judge(storm), f"storm {number} of {STORMS}")
     short = run.short
     for priority in short.tested:
         row = short.gained(short.queue(priority), short.after)

@@ -19,11 +19,11 @@ from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import storm_and_load
 from ..engine import Measured, Procedure, Table
-from ..parts import OWN, RunInParts
+from ..parts import OWN, RunInParts, saying
 from ..storm_sequence import measure, scenario_flows
 from ..validity import counters_kept, links_kept
 from .actions import storms_over
-from .checks import DATA_S, WatchdogRun, detected, lone_storm, restored, saying
+from .checks import DATA_S, WatchdogRun, detected, lone_storm, restored
 from .until_detected import TIMERS, until_detected
 from .watched import all_watched
 

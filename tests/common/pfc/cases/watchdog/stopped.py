@@ -16,11 +16,11 @@ from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import validity as pauses_valid
 from ..engine import Measured, Procedure, Table, settled_counters
-from ..parts import OWN, RunInParts
+from ..parts import OWN, RunInParts, saying
 from ..storm_sequence import measure
 from ..validity import counters_kept, links_kept
 from .actions import watching_pair
-from .checks import WatchdogRun, detected, lone_storm, saying
+from .checks import WatchdogRun, detected, lone_storm
 from .restored import held_scenario
 from .until_detected import TIMERS, until_detected
 from .watched import all_watched
