@@ -1,5 +1,5 @@
 """The families LOAD, M2O and HEAD on broken switches: one virtual testbed, every check of every case failed by some
-port, and a healthy port that passes all of them. And FLAP-5, which is M2O-3 on ports that have been
+port, and a healthy port that passes all of them. And FLAP-5 and FLAP-7, on ports that have been
 restarted, and M2O-7, where a queue has another weight."""
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Roomier(Fault):
 }
 PAGES = {"LOAD": "load-full-line.md", "M2O": "m2o-many-to-one.md", "HEAD": "head-response.md"}
 PLANS = [*loads.LOADS, *loads.MANY_TO_ONE, *headroom.CASES]
-(RESTARTED,), (REWEIGHTED,) = restarted_port.CASES, reweighted.CASES
-BY_ID = {plan.plan_id: plan for plan in (*PLANS, RESTARTED, REWEIGHTED)}
+(REWEIGHTED,) = reweighted.CASES
+BY_ID = {plan.plan_id: plan for plan in (*PLANS, *restarted_port.CASES, REWEIGHTED)}
 
 # What is sent unasked is rare, and not at the full second at which flows start: a full line on which there are control
 # frames too has to be computed frame by frame.
 UNASKED = "pfc-unasked@Ethernet76,priority=0,period_ms=700"
 SOME_LOST, NO_LOSSLESS = "lossless-dropped@Ethernet4,one_in=4", "lossless-dropped@Ethernet12,one_in=1"
 NO_LOSSY = "lossy-dropped@Ethernet8,one_in=1"
-NO_XOFF, WRONG_XOFF = "xoff-not-sent@Ethernet72,priority=3", "xoff-wrong-priority@Ethernet88"
+NO_XOFF, WRONG_XOFF = "xoff-not-sent@Ethernet108,priority=3", "xoff-wrong-priority@Ethernet88"
 UNCOUNTED_OUT, UNCOUNTED_IN = "drops-uncounted@Ethernet16", "drops-uncounted@Ethernet88"
 DROPS_AS_SENT = "drops-counted-as-sent@Ethernet24"
 EVEN, NO_HEADROOM = "weights-ignored@Ethernet20", "headroom-missing@Ethernet80"
@@ -54,14 +54,15 @@ IGNORED, LOSSY_TOO = "pause-ignored@Ethernet40", "lossy-queue-paused@Ethernet44"
 LIMITED = "egress-limited@Ethernet48,bytes=6000000"
 FORGETFUL, RECLAIMED = "weights-forgotten@Ethernet52", "headroom-reclaimed@Ethernet104"
 RESET, KEPT = "weights-reset@Ethernet56", "weights-kept@Ethernet60"
+UNREPEATED = "refresh-missing@Ethernet124,after_link_loss=yes"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
 # On ports that have one of the faults above.
-ALSO = ["pfc-unasked@Ethernet4,priority=0,period_ms=700", "xoff-wrong-priority@Ethernet72,priority=4",
+ALSO = ["pfc-unasked@Ethernet4,priority=0,period_ms=700", "xoff-wrong-priority@Ethernet108,priority=4",
         "drop-bytes-miscounted@Ethernet8"]
 LOST = "Ethernet4 priority 3: expected all ... frames received, got "
 PAUSED = "Ethernet76 priority 0: expected 0 PFC frames sent out of Ethernet76, got "
-NOT_PAUSED = "priority 3: expected more than 0 PFC frames sent out of Ethernet72"
+NOT_PAUSED = "priority 3: expected more than 0 PFC frames sent out of Ethernet108"
 CASES = [
     case(fault, verdicts, checks, message, BY_ID[plan_id])
     for fault, plan_ids, verdicts, checks, message in (
@@ -81,25 +82,25 @@ CASES = [
         (NO_LOSSLESS, "M2O-1", "FAIL PASS", "clean-flow nothing-lost back-pressure share-by-weight line-full",
          "Ethernet12: expected at least ... frames received, a full line, got 2880"),
         (NO_XOFF, "M2O-1", "FAIL FAIL", "nothing-lost throughput back-pressure no-other-back-pressure",
-         f"Ethernet72 {NOT_PAUSED} to hold the sender, got 0"),
+         f"Ethernet108 {NOT_PAUSED} to hold the sender, got 0"),
         (NO_XOFF, "M2O-3", "FAIL FAIL", "nothing-lost back-pressure no-other-back-pressure",
-         f"Ethernet72 {NOT_PAUSED} to hold the sender, got 0"),
+         f"Ethernet108 {NOT_PAUSED} to hold the sender, got 0"),
         (NO_XOFF, "M2O-4", "FAIL FAIL", "nothing-lost throughput back-pressure no-other-back-pressure",
-         f"Ethernet72 {NOT_PAUSED} to hold the sender, got 0"),
+         f"Ethernet108 {NOT_PAUSED} to hold the sender, got 0"),
         (NO_XOFF, "M2O-6", "FAIL PASS", "nothing-lost back-pressure",
-         f"Ethernet72 {NOT_PAUSED}, got 0"),
+         f"Ethernet108 {NOT_PAUSED}, got 0"),
         (WRONG_XOFF, "M2O-6", "PASS FAIL", "no-other-back-pressure",
          "Ethernet88 priority 0: expected 0 PFC frames sent out of Ethernet88, got "),
         (IGNORED, "M2O-6", "FAIL PASS", "blocked-while-paused",
          "Ethernet40 priority 3: expected 0 frames received while paused, got "),
-        (LOSSY_TOO, "M2O-6", "PASS FAIL", "background-unaffected",
+        (LOSSY_TOO, "M2O-6", "PASS FAIL", "background-unaffected nothing-lost",
          "Ethernet44 priority 1: expected all ... frames received in the storm, got 0"),
         (LIMITED, "M2O-6", "FAIL PASS", "nothing-lost back-pressure",
          "Ethernet48 priority 3: expected all ... frames received once the storm had stopped, got "),
-        (NO_XOFF, "HEAD-1", "FAIL -", "nothing-lost back-pressure", f"Ethernet72 {NOT_PAUSED}, got 0"),
+        (NO_XOFF, "HEAD-1", "FAIL -", "nothing-lost back-pressure", f"Ethernet108 {NOT_PAUSED}, got 0"),
         (NO_XOFF, "HEAD-2", "FAIL FAIL", "nothing-lost back-pressure no-other-back-pressure",
-         "Ethernet72 priority 0: expected 0 PFC frames sent out of Ethernet72, got "),
-        (NO_XOFF, "HEAD-3", "FAIL FAIL", "back-pressure no-other-back-pressure", f"Ethernet72 {NOT_PAUSED}, got 0"),
+         "Ethernet108 priority 0: expected 0 PFC frames sent out of Ethernet108, got "),
+        (NO_XOFF, "HEAD-3", "FAIL FAIL", "back-pressure no-other-back-pressure", f"Ethernet108 {NOT_PAUSED}, got 0"),
         (UNCOUNTED_OUT, "M2O-2", "PASS FAIL", "port-drops-counted queue-drops-counted",
          "Ethernet16: expected ... frames counted as dropped by ports (TX_DRP, RX_DRP), got 0"),
         (DROPS_AS_SENT, "M2O-2", "PASS FAIL", "port-drops-counted queue-drops-counted",
@@ -120,6 +121,8 @@ CASES = [
          "Ethernet60 priority 0: expected 1333 of 12000 frames received by weight (26 more or less), got 24"),
         (RECLAIMED, "FLAP-5", "FAIL PASS", "nothing-lost back-pressure",
          "Ethernet104 priority 3: expected more than 0 PFC frames sent out of Ethernet104 to hold the sender, got 0"),
+        (UNREPEATED, "FLAP-7", "FAIL PASS", "held-within-buffer held-frames-drained",
+         "Ethernet124 priorities 3, 4: expected fewer than the 15982720 bytes of egress_lossless_pool sent while "),
         (NO_HEADROOM, "M2O-1", "FAIL PASS", "nothing-lost",
          "Ethernet80 priority 3: expected all ... frames received, "),
         (NO_HEADROOM, "HEAD-1", "FAIL -", "nothing-lost",
@@ -138,7 +141,7 @@ CASES = [
          "Ethernet96 priority 3: expected ... up to the XOFF threshold of PFC_QUALIFICATION and in the headroom"),
         (NO_HEADROOM, "HEAD-4", "FAIL -", "headroom-full",
          "Ethernet80 priority 3: expected at least ... of the 165568 bytes used before frames are dropped, got 0"),
-        (NO_XOFF, "HEAD-4", "FAIL FAIL", "back-pressure no-other-back-pressure", f"Ethernet72 {NOT_PAUSED}, got 0"),
+        (NO_XOFF, "HEAD-4", "FAIL FAIL", "back-pressure no-other-back-pressure", f"Ethernet108 {NOT_PAUSED}, got 0"),
         (UNCOUNTED_IN, "HEAD-4", "FAIL FAIL", "group-drops-counted no-other-back-pressure",
          "Ethernet88 priority 3: expected ... frames counted as dropped by priority group PG3, got 0"),
         (TWICE, "M2O-2", "PASS FAIL", "port-drops-counted",
@@ -184,10 +187,11 @@ def test_a_healthy_port_passes_with_exactly_the_documented_checks(bench: Bench, 
 
 
 @SLOW
-@pytest.mark.parametrize(("plan", "like"), [(RESTARTED, "M2O-3"), (REWEIGHTED, "M2O-7")])
-def test_healthy_ports_pass_two_cases_more(bench: Bench, plan: PlanCase, like: str) -> None:
-    congestion = documented_checks(ROOT / "docs/testplan" / PAGES["M2O"], like)
-    passed_as_documented(bench.judge(healthy(plan)), congestion)
+@pytest.mark.parametrize(("plan", "page", "like"), [
+    (restarted_port.SHARED_AFTERWARDS, PAGES["M2O"], "M2O-3"), (REWEIGHTED, PAGES["M2O"], "M2O-7"),
+    (restarted_port.HELD_AFTERWARDS, "pfc-1-single-lossless.md", "PFC-1")])
+def test_healthy_ports_pass_three_cases_more(bench: Bench, plan: PlanCase, page: str, like: str) -> None:
+    passed_as_documented(bench.judge(healthy(plan)), documented_checks(ROOT / "docs/testplan" / page, like))
 
 
 @SLOW

@@ -37,6 +37,18 @@ class Crossed(Fault):
     def shut_queues(self, priority, queues):
         return queues or frozenset({3})
 ''',
+    "eighth.py": '''
+from virtual_testbed.dataplane.model.hooks import Fault
+
+class Eighth(Fault):
+    """Of eight PFC frames that are sent one is counted."""
+
+    name = "eighth"
+
+    def published(self, key, fields):
+        return {name: str(int(value) // 8) if "PFC" in name and name.endswith("_TX_PKTS") else value
+                for name, value in fields.items()}
+''',
 }
 PFC_CASES = (SINGLE_LOSSLESS, SEVERAL_LOSSLESS, LOSSY, GLOBAL_PAUSE)
 
@@ -96,6 +108,8 @@ CASES = [
          "Ethernet72 priority 4: expected fewer than the 15982720 bytes of egress_lossless_pool sent while paused, "),
     case("xoff-wrong-priority@Ethernet76", "PASS FAIL", "no-other-back-pressure",
          "Ethernet76 priority 0: expected 0 PFC frames sent out of Ethernet76, got "),
+    case("eighth.py:Eighth@Ethernet80", "FAIL PASS", "back-pressure",
+         "Ethernet80 priority 3: expected at least 148... PFC frames sent out of Ethernet80 to hold the sender, got 5"),
 ]
 # The other test cases, on the same broken ports and on a few more. Where a port has two faults, both are seen.
 MISCOUNTED, GLOBAL_HONOURED = "pfc-miscounted@Ethernet48", "global-pause-honoured@Ethernet56"

@@ -129,7 +129,7 @@ class Rising(Fault):
 '''}
 PAGES = {"TIME": "time-pauses.md", "CLASS": "class-interplay.md", "SENT": "sent-pause-frames.md",
          "FLAP": "flap-link.md"}
-ELSEWHERE = {"weights-forgotten", "headroom-reclaimed"}  # FLAP-5 is in test_broken_load.py
+ELSEWHERE = {"weights-forgotten", "headroom-reclaimed"}  # FLAP-5 and FLAP-7 are in test_broken_load.py
 PLANS = (*timing.CASES, *timing_storms.CASES, *class_pauses.CASES, *sent.CASES, *flap.CASES)
 
 

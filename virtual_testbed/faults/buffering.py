@@ -11,7 +11,7 @@ from pfctest.frame import FrameError, PfcFrame, decode
 from virtual_testbed.dataplane.model.configuration import SchedulerConfig
 from virtual_testbed.dataplane.model.hooks import Fault, FrameTraits, Scope
 from virtual_testbed.dataplane.model.units import PS_PER_MS
-from virtual_testbed.faults.options import FaultAtAnother, NumberedFault
+from virtual_testbed.faults.options import FaultAtAnother, NumberedFault, choice
 
 WRONG_PRIORITY = 0
 UNASKED_PRIORITY = 3
@@ -268,13 +268,23 @@ class XonNotSent(Fault):
 
 
 class RefreshMissing(Fault):
-    """XOFF is sent once and not repeated while the congestion lasts: the sender goes on when its pause has lapsed."""
+    """XOFF is sent once and not repeated while the congestion lasts: the sender goes on when its pause has lapsed; with
+    `after_link_loss=yes` only once the port's link has gone down.
+
+    Raises:
+        ValueError: `after_link_loss` is something else.
+    """
 
     name = "refresh-missing"
+    options = ("after_link_loss",)
 
-    def refreshes(self, priority: int, refreshes: bool) -> bool:
-        """Never."""
-        return False
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._after_link_loss = choice(options, "after_link_loss", "yes", "no") == "yes"
+
+    def refreshes(self, priority: int, link_losses: int, refreshes: bool) -> bool:
+        """Never, or until the link goes down."""
+        return refreshes and self._after_link_loss and not link_losses
 
 
 class PfcUnasked(NumberedFault):

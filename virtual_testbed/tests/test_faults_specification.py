@@ -324,7 +324,9 @@ def test_back_pressure():
     with pytest.raises(FaultError, match="'8' is no value for also: expected 0..7"):
         parse_fault("xoff-wrong-priority@*,also=8")
     assert parse_fault("xon-not-sent").sends_xon(3, True) is False
-    assert parse_fault("refresh-missing").refreshes(3, True) is False
+    assert parse_fault("refresh-missing").refreshes(3, 0, True) is False
+    after_link_loss = parse_fault("refresh-missing@*,after_link_loss=yes")
+    assert [after_link_loss.refreshes(3, link_losses, True) for link_losses in range(3)] == [True, False, False]
 
 
 def test_frames_that_are_sent_wrong():

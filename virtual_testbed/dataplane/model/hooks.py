@@ -208,8 +208,10 @@ class Fault:
         """Whether the end of congestion is told (else refreshes stop, and the pause lapses)."""
         return sends
 
-    def refreshes(self, priority: int, refreshes: bool) -> bool:
-        """Whether an XOFF is repeated while the congestion lasts."""
+    def refreshes(self, priority: int, link_losses: int, refreshes: bool) -> bool:
+        """Whether an XOFF is repeated while the congestion lasts; `link_losses`: how often the port's link has gone
+        down.
+        """
         return refreshes
 
     def unasked_period_ps(self, priority: int, period_ps: int) -> int:

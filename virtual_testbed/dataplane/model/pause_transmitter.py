@@ -137,8 +137,10 @@ class PauseTransmitter:
         return old + sum(self.line.sent(items[priority], now_ps) for items in (self.xoff_items, self.xon_items))
 
 
-def teach(sender: PauseTransmitter, port: Asking, source: str, now_ps: int) -> None:
-    """Let a port send its pause frames from `source` (a MAC address), and in the way that its faults say."""
+def teach(sender: PauseTransmitter, port: Asking, source: str, link_losses: int, now_ps: int) -> None:
+    """Let a port, whose link has gone down so often, send its pause frames from `source` (a MAC address), and in the
+    way that its faults say.
+    """
     def frame(priority: int, quanta: int) -> MacControlFrame:
         data = encode(pfc_frame(source, {priority: quanta}))
         return MacControlFrame(port.ask(priority, data, lambda fault, found: fault.emitted(found)))
@@ -147,6 +149,6 @@ def teach(sender: PauseTransmitter, port: Asking, source: str, now_ps: int) -> N
         return port.ask(priority, 0, lambda fault, period: fault.unasked_period_ps(priority, period))
     sender.set_frames([frame(p, MAX_QUANTA) for p in range(8)], [frame(p, 0) for p in range(8)])
     tells_xon = sum(port.ask(p, True, lambda fault, sends: fault.sends_xon(p, sends)) << p for p in range(8))
-    repeats = sum(port.ask(p, True, lambda fault, does: fault.refreshes(p, does)) << p for p in range(8))
+    repeats = sum(port.ask(p, True, lambda fault, does: fault.refreshes(p, link_losses, does)) << p for p in range(8))
     sender.set_habits(tells_xon, repeats, now_ps)
     sender.set_unasked([unasked_ps(p) for p in range(8)], now_ps)

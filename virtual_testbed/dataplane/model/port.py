@@ -202,7 +202,7 @@ class SwitchPort:
         pg_priorities: the priorities that a congested group pauses, `drop_priorities` those that a group pauses whose
             frame a full queue dropped, by group; `told_priorities` both.
         ties: what faults let it do at other ports.
-        up_since_ps: when its link last came up.
+        up_since_ps: when its link last came up; `link_losses`: how often it has gone down.
         paths: kinds of frames that come in here; `past` those that no frame has any more (`fold`).
         leaving: all kinds of frames that were ever meant to leave here.
     """
@@ -237,6 +237,7 @@ class SwitchPort:
         self.ties: Ties[SwitchPort] = Ties(self)
         self._control_leaves_by: list[SwitchPort] = []
         self.up_since_ps = 0
+        self.link_losses = 0
         self.paths: list[Path] = []
         self.past: list[Path] = []
         self.leaving: list[Path] = []
@@ -382,7 +383,7 @@ class SwitchPort:
         return {p for p, end_ps in ends_ps.items() if end_ps > now_ps}
 
     def _set_frames(self) -> None:
-        teach(self.sender, self, self.switch.config.mac, self.loop.now_ps)
+        teach(self.sender, self, self.switch.config.mac, self.link_losses, self.loop.now_ps)
 
     def resend_xoff(self, now_ps: int) -> None:
         """Groups that are congested pause their priorities, those that do not do so yet."""
@@ -689,6 +690,8 @@ class SwitchPort:
         kept = frozenset(p for p in range(8) if self.ask(p, False, lambda fault, keeps: fault.keeps_pause(p, keeps)))
         self.receiver.link_went_down(now_ps, kept)
         self.sender.link_went_down(now_ps)
+        self.link_losses += 1
+        self._set_frames()
 
     def in_flight(self, now_ps: int) -> dict[Path, int]:
         """Frames sent to a generator port whose last bit has not reached it."""

@@ -8,8 +8,8 @@ from functools import partial
 
 from ..model.checking import (
     COUNTER, Place, all_at_rate, at_flow, at_least, at_priorities, at_priority, at_sender, at_tested,
-    everything_received, fail_unless, least_load, never_taken, no_pause_counted, no_pause_sent, nothing_received,
-    priority_of, some_of,
+    everything_received, fail_unless, held_by_pauses, least_load, never_taken, no_pause_counted, no_pause_sent,
+    nothing_received, priority_of,
 )
 from ..model.measurement import Measurement
 from ..model.scenario import Storm
@@ -108,9 +108,10 @@ def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
 
 def _back_pressure(run: Measurement) -> Iterator[Check]:
     tx = run.subject.pair.tx.port
-    for priority in run.scenario.tested:
-        what = f"PFC frames sent out of {tx} to hold the sender"
-        yield some_of("back-pressure", at_priority(run.subject, priority, tx), what, run.pfc_sent()[priority])
+    for flow in run.flows("paused", Role.TEST):
+        place = at_priority(run.subject, priority_of(flow), tx)
+        sent = run.pfc_sent()[priority_of(flow)]
+        yield held_by_pauses(place, run.subject, flow, f"PFC frames sent out of {tx} to hold the sender", sent)
     yield from no_pause_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
     data = run.flows("paused", Role.TEST, Role.BACKGROUND)
     yield from never_taken(run.subject, data, run.pfc_sent(), run.scenario.moment)

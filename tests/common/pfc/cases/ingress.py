@@ -83,10 +83,10 @@ def ingress_taken(run: CaseRun, phase: str, when: str) -> Iterator[Check]:
         yield from never_taken(run.subject, [flow], run.pfc_sent_in_all(flow.plan.enters), when)
 
 
-def equal_ports(subject: PortUnderTest) -> tuple[ConnectedPort, ...]:
-    """The tx port, and a second one of the same speed; empty where there is none."""
-    second = [port for port in subject.further if port.speed_mbps == subject.pair.speed_mbps]
-    return (subject.pair.tx, second[0]) if second else ()
+def equal_ports(subject: PortUnderTest, most: int = 2) -> tuple[ConnectedPort, ...]:
+    """The tx port, and others of the same speed, `most` of them together; empty where there is no other."""
+    others = [port for port in subject.further if port.speed_mbps == subject.pair.speed_mbps]
+    return (subject.pair.tx, *others[:most - 1]) if others else ()
 
 
 def faster_port(subject: PortUnderTest) -> ConnectedPort | None:

@@ -1,5 +1,6 @@
 """LOAD-1 to LOAD-4: a full line without a storm, from one tx port; nothing is congested. M2O-1 to M2O-6: two ports send
-into one, the last one in a storm. SPEED-1 to SPEED-4: a port that is faster than the port under test sends into it."""
+into one; in a storm, the last one, three where there are. SPEED-1 to SPEED-4: a port that is faster than the port under
+test sends into it."""
 
 from __future__ import annotations
 
@@ -115,10 +116,10 @@ def into_slower(lab: Lab, target: Target) -> OfferedLoad:
 
 
 def paused_from_each(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeldRun:
-    """One lossless priority from two ports while it is paused: what is held of both is in one queue. And as much of
-    lossy ones as the line has room for."""
+    """One lossless priority from two ports, or three where there are, while it is paused: what is held of all is in one
+    queue. And as much of lossy ones as the line has room for."""
     kinds = ((target, HELD_PERCENT), (lab.subject.qos.reached_lossy, BESIDE_PERCENT))
-    loads = _of_kinds(equal_ports(lab.subject), kinds, hold_s(lab))
+    loads = _of_kinds(equal_ports(lab.subject, most=3), kinds, hold_s(lab))
     return measure(lab, Hold(target, tuple(loads), lab.delays.port_s), before)
 
 

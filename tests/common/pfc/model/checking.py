@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
 
 from ..record.case import named
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
+from .arithmetic import MAX_QUANTA, pause_seconds
 from .measurement import CaseRun, Measurement, PortUnderTest
 from .traffic import FlowPlan, FlowStats
 
@@ -86,11 +89,6 @@ def at_most(name: str, place: Place, most: int, what: str, seen: int) -> Check:
     return fail_unless(name, place, seen <= most, f"at most {most} {what}", seen)
 
 
-def some_of(name: str, place: Place, what: str, seen: int) -> Check:
-    """A check of the switch: `more than 0 frames received`."""
-    return fail_unless(name, place, seen > 0, f"more than 0 {what}", seen)
-
-
 def none_of(name: str, place: Place, what: str, seen: int) -> Check:
     """A check of the switch: `0 frames received`."""
     return fail_unless(name, place, seen == 0, f"0 {what}", seen)
@@ -107,6 +105,17 @@ def least_load(subject: PortUnderTest, plan: FlowPlan) -> int:
     and clock may cost, which is one frame or more."""
     due = plan.due(subject.ports[plan.enters or subject.pair.tx.port].speed_mbps)
     return max(0, min(due - 1, round(due * (100 - subject.tolerances.load_tolerance_percent) / 100)))
+
+
+def held_by_pauses(place: Place, subject: PortUnderTest, flow: FlowStats, what: str, pauses: int) -> Check:
+    """The switch counted as many PFC frames sent as it takes to hold a data flow's sender for so long that the flow
+    lacks what it does: none holds it for longer than 65535 quanta (802.3 Annex 31B)."""
+    due = max(1, least_load(subject, flow.plan))
+    lacks_s = Fraction(flow.plan.seconds or 0) * (due - flow.frames_tx) / due
+    entered_by = subject.ports[flow.plan.enters or subject.pair.tx.port]
+    least = floor(lacks_s / pause_seconds(MAX_QUANTA, entered_by.speed_mbps))
+    expected = f"at least {least}" if least > 1 else "more than 0"
+    return fail_unless("back-pressure", place, pauses >= max(1, least), f"{expected} {what}", pauses)
 
 
 def sent_as_due(subject: PortUnderTest, flow: FlowStats, pushed: int, meant_to_be_held: bool, when: str) -> Check:

@@ -26,6 +26,7 @@ PORTS = ("Ethernet0", "Ethernet4", "Ethernet64", "Ethernet68")
 HELD_FRAMES = 4000
 LOSSLESS_PRIORITIES = (3, 4)
 COUNTED_EARLY = 1000
+PUSHED = 30_000  # twice as many as hold a sender for 5 s at 100 Gb/s
 DSCP_TO_TC = {str(dscp): "1" for dscp in range(64)} | {"3": "3", "4": "4", "5": "2", "8": "0", "46": "5", "48": "6"}
 IDENTITY = {str(number): str(number) for number in range(8)}
 
@@ -82,7 +83,8 @@ class FakeWorld:
         counted_from: what its PFC counters begin at.
         global_pause_classes: the classes for which it takes 802.3x pause frames for PFC.
         shut_by_lossy_pause: lossy priorities that their own pause holds.
-        ignores_pause, forwards_pause, counts_pause, pushes_back: what the switch does with pause frames.
+        ignores_pause, forwards_pause, counts_pause: what the switch does with pause frames.
+        pushed: PFC frames that the switch counts as sent in a storm, for each lossless priority that it holds.
         pushes_back_also: further priorities for which the switch sends PFC during a storm.
         watchdog_storms: storms that its watchdog detects while a storm runs.
         down: ports that are down.
@@ -110,7 +112,7 @@ class FakeWorld:
     counted_share: float = 1.0
     counted_from: int = 7
     counts_also: tuple[int, ...] = ()
-    pushes_back: bool = True
+    pushed: int = PUSHED
     pushes_back_also: tuple[int, ...] = ()
     watchdog_storms: int = 0
     watchdog_rows: tuple[str, ...] = ()
@@ -227,7 +229,7 @@ class FakeWorld:
     def _storm_begins(self, priorities: tuple[int, ...]) -> None:
         for priority in priorities:
             self.pfc_rx[priority] += COUNTED_EARLY if self.counts_pause else 0
-            self.pfc_tx[priority] += 50 if self.pushes_back and priority in LOSSLESS_PRIORITIES else 0
+            self.pfc_tx[priority] += self.pushed if priority in LOSSLESS_PRIORITIES else 0
         for priority in self.pushes_back_also:
             self.pfc_tx[priority] += 1
         for priority in self.counts_also:

@@ -9,8 +9,8 @@ pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 @pytest.mark.pfc_cases(*flap.CASES, *restarted_port.CASES, *restarted_in_storm.CASES)
 def test_link_flap(pfc_qualify, plan_case, pfc_target):
-    """A flap leaves nothing behind: no pause, no drop counted late, no storm; pauses hold as before it, and queues have
-    the same shares; the watchdog goes on.
+    """A flap leaves nothing behind: no pause, no drop counted late, no storm; pauses hold as before it, senders are
+    held, and queues have the same shares; the watchdog goes on.
 
     Args:
         pfc_qualify: carries out a test case on the port under test.
