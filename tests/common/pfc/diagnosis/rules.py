@@ -34,6 +34,12 @@ ASKED_NOWHERE = "PFC. Tx, as nothing that"
 HOLDS_BESIDE = "PFC. Tx, as nothing may hold"
 ONE_KIND = r"in all failing rows, and no other: ([^)]*)"
 ALL_FRAMES = r"expected all (\d+) frames .*, got (\d+)"
+FORMAT = {
+    "destination": "a wrong destination", "ether-type": "a wrong Ethernet type",
+    "operation-code": "a wrong operation code", "enable-vector": "a wrong enable vector",
+    "padding": "something else than zero behind their times",
+}
+"""What of a pause frame a check looks at -> what it has where the check fails."""
 MOVED = re.compile(r"from (\d+) to (\d+) more in (.*), as .*, got (\d+)")
 
 
@@ -460,6 +466,8 @@ PAUSES_SENT = (
     Rule("no pause is sent for {who}, and its sender is not held", XOFF),
     Rule("the pause sent for {who} is not repeated in time", ("refreshed",)),
     Rule("pause frames that are sent end too early, so that receivers discard them", ("length", "eight-times")),
+    Rule(lambda found: "pause frames that are sent have " + ", ".join(
+        words for name, words in FORMAT.items() if found.any(name)), tuple(FORMAT)),
     Rule("the end of congestion is not told to senders of {who}", ("xon-sent", "sender-resumed")),
     Rule("pause frames have a wrong source", ("source", "source-own")),
     Rule("pause frames have times for priorities that they do not enable", ("unused-times",)),
