@@ -114,17 +114,17 @@ class CaseAccount:
 
     def _dropped_where_they_enter(self) -> Iterator[Check]:
         """Of lossless frames that were lost none was dropped where it came in but by a full priority group, which the
-        case itself looks at: more are not than lossy ones that were lost, and what groups dropped."""
+        case itself looks at: more are not than what else explains (lossy frames, pauses), and what groups dropped."""
         for counter, dropped in self.gains.items():
             if not self.is_holding or counter.column != RX_DRP or not self._is_explained(counter):
                 continue
-            of_groups = (gain for one, gain in self.gains.items() if one[:2] == (counter.port, GROUP_DROPS))
-            most = self.own.get(counter, 0) + sum(of_groups) + sum(
-                max(0, flow.frames_tx - flow.frames_rx) for flow in self.totals
-                if flow.plan.priority not in (None, *self.subject.qos.lossless)
-                and data_ends(self.subject, flow.plan)[0] == counter.port)
+            of_groups = sum(gain for one, gain in self.gains.items() if one[:2] == (counter.port, GROUP_DROPS))
+            lost = sum(max(0, flow.frames_tx - flow.frames_rx) for flow in self.totals
+                       if flow.plan.priority in self.subject.qos.lossless
+                       and data_ends(self.subject, flow.plan)[0] == counter.port)
+            most = self.explained.get(counter, Explained()).most - lost + self.own.get(counter, 0) + of_groups
             if dropped > most:
-                what = f"frames more in {counter}, as lossy ones and those of full priority groups"
+                what = f"frames more in {counter}, without lossless ones but those of full priority groups"
                 yield at_most("no-port-drops", self._place(counter), most, what, dropped)
 
     def _is_explained(self, counter: Counter) -> bool:

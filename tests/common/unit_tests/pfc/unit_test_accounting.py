@@ -149,6 +149,12 @@ def test_lossless_frames_that_are_dropped_where_they_enter(
     assert [one.name for one in bad] == expected and all(TX in one.where for one in bad), bad
 
 
+def test_pauses_that_are_discarded_where_they_arrive_are_no_lossless_frames() -> None:
+    """Some switches count those that they do not understand so."""
+    made = account({Counter(RX, RX_DRP): 7}, (DATA, STORM), is_holding=True)
+    assert {one.status for one in made.checks()} == {Status.PASS}, "a storm of 7 frames, at the port under test"
+
+
 def test_who_answers_for_a_counter_of_several_ports() -> None:
     """A port under test for its own and its tx port's, unless that is under test too; nobody for the others'."""
     one, two = (replace(SUBJECT.pair.rx, port=port) for port in ("E1", "E2"))
