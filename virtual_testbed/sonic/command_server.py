@@ -19,7 +19,6 @@ import socket
 import struct
 import subprocess
 import sys
-import sysconfig
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -32,9 +31,9 @@ from virtual_testbed.sonic import commands
 from virtual_testbed.sonic.command_client import RETURN_CODE_BYTES, SOCKET, STARTED
 from virtual_testbed.sonic.commands.context import run
 from virtual_testbed.sonic.commands.sudo import become_root
+from virtual_testbed.sonic.python_path import PYTHON_PATH
 
 _LIBRARIES = ("jsonpatch", "jsonpointer", "shutil", "tabulate", "yaml")  # what commands import when they need it
-_CHECKOUT = Path(__file__).resolve().parents[2]
 _MOST_COMMANDS = 64  # at once; the next one goes without this server
 _REQUEST_BYTES = 1 << 18  # more than one message may have (net.core.wmem_default)
 _DESCRIPTORS = 4
@@ -73,7 +72,7 @@ def _start() -> subprocess.Popen[bytes]:
     """The server, on a socket in the working folder that takes requests already."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment = {**inherited, PARENT_VARIABLE: str(os.getpid()), "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1",
-                   "PYTHONPATH": f"{_CHECKOUT}:{sysconfig.get_path('purelib')}"}
+                   "PYTHONPATH": PYTHON_PATH}
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(SOCKET)
         listener.listen(_MOST_COMMANDS)

@@ -11,7 +11,6 @@ import os
 import py_compile
 import shlex
 import sys
-import sysconfig
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,9 +20,8 @@ from virtual_testbed.sonic.databases import NUMBERS, SEPARATORS
 from virtual_testbed.sonic.factory import TEMPLATES
 from virtual_testbed.sonic.image_programs import link_programs
 from virtual_testbed.sonic.profile import Profile
+from virtual_testbed.sonic.python_path import PYTHON_PATH
 
-PACKAGE_ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = sysconfig.get_path("purelib")
 MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat", "queuestat": "queuestat",
            "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
            "sonic-db-dump": "db_dump", "redis-dump": "redis_dump", "ecnconfig": "ecnconfig", "mmuconfig": "mmuconfig",
@@ -71,7 +69,7 @@ def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
     bare = shlex.quote(os.path.realpath(sys.executable)) + " -I -S"  # without looking for the libraries of a venv
     settings = (f"export SONIC_CONTEXT={shlex.quote(str(folder / '.context.json'))} SONIC_VIEW={view}"
                 f" SONIC_ROOT={shlex.quote(root)}\n")
-    package = f"PYTHONPATH={shlex.quote(f'{PACKAGE_ROOT}:{LIBRARIES}')} PYTHONDONTWRITEBYTECODE=1"
+    package = f"PYTHONPATH={shlex.quote(PYTHON_PATH)} PYTHONDONTWRITEBYTECODE=1"
     client = shlex.quote(_compiled(Path(__file__).parent / "command_client.py", folder))
     for name, module in MODULES.items():
         start = f"exec {bare} {client} {shlex.quote(str(command_folder(root)))} {module}"

@@ -27,6 +27,7 @@ from virtual_testbed.process import RUN_VARIABLE, die_with_parent
 from virtual_testbed.sonic import command_server, command_wrappers, databases, processes, root_view
 from virtual_testbed.sonic.agent_keys import BOOT_KEY, DOWN, REBOOT
 from virtual_testbed.sonic.profile import ProfileError, load_profile
+from virtual_testbed.sonic.python_path import PACKAGE_ROOT
 from virtual_testbed.sonic.resp import Connection, DatabaseError
 from virtual_testbed.sonic.restarts import BOOT_TIME, SSH
 from virtual_testbed.sonic.sftp import SwitchFiles
@@ -101,7 +102,7 @@ def _read_keys(settings: Settings) -> Keys:
 
 def _layout(settings: Settings) -> root_view.Layout:
     executable = Path(sys.executable)
-    keep = {command_wrappers.PACKAGE_ROOT, settings.bin, settings.root, Path(settings.redis_socket).parent,
+    keep = {PACKAGE_ROOT, settings.bin, settings.root, Path(settings.redis_socket).parent,
             executable.parent.parent, executable.resolve().parent.parent, Path(sys.prefix), Path(sys.base_prefix)}
     return root_view.Layout(settings.root, settings.hostname, tuple(sorted(keep)))
 
