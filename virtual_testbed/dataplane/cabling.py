@@ -108,7 +108,6 @@ def _join(a: SwitchPort, b: SwitchPort, cable: SwitchCable) -> None:
 
 
 def _set_port(port: SwitchPort, is_up: bool, now_ps: int) -> None:
-    port.is_up = is_up
     if is_up:
         port.link_came_up(now_ps)
     else:

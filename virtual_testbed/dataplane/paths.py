@@ -86,13 +86,8 @@ class Paths:
                         not (self.by_dscp or one_in) or path.number == first):
                 break
         else:
-            path = Path(flow.index, lane.frame_bytes, port, hop.blocked)
-            path.pg = group
-            path.out = out
-            path.queue = queue
-            path.number = first
-            path.cycle = len(flow.lanes)
-            path.wants_latency = flow.wants_latency
+            path = Path(flow.index, lane.frame_bytes, port, pg=group, out=out, queue=queue, blocked=hop.blocked,
+                        number=first, cycle=len(flow.lanes), wants_latency=flow.wants_latency)
             flow.paths.append(path)
             path.in_port.paths.append(path)
             if out is not None:

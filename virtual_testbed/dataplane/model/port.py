@@ -92,24 +92,27 @@ class Path:
     __slots__ = ("flow", "frame_bytes", "size", "tx_time_ps", "pg", "out", "queue", "in_port", "blocked", "onward",
                  "macs", "number", "cycle", "drop_one_in", "copies", "wants_latency", *PathSnapshot._fields)
 
-    def __init__(self, flow: int, frame_bytes: int, in_port: SwitchPort, blocked: str | None) -> None:
+    def __init__(
+        self, flow: int, frame_bytes: int, in_port: SwitchPort, *, pg: PriorityGroup, out: SwitchPort | None,
+        queue: EgressQueue[Path] | None, blocked: str | None, number: int, cycle: int, wants_latency: bool,
+    ) -> None:
         self.flow = flow
         self.frame_bytes = frame_bytes
         self.in_port = in_port
+        self.pg = pg
+        self.out = out
+        self.queue = queue
         self.blocked = blocked
+        self.number = number
+        self.cycle = cycle
+        self.wants_latency = wants_latency
         self.size = frame_bytes
-        self.pg: PriorityGroup = in_port.pgs[0]
-        self.out: SwitchPort | None = None
-        self.queue: EgressQueue[Path] | None = None
         self.onward: Path | None = None
         self.macs = "", ""
-        self.number = 0
-        self.cycle = 1
         self.tx_time_ps = 0
         self.drop_one_in = 0
         self.copies = CopiesByPort()
         self.drop_phase = 0
-        self.wants_latency = False
         self.arrived_ps = 0
         self.flushed = 0
         self.lost = 0
@@ -658,6 +661,7 @@ class SwitchPort:
 
     def link_came_up(self, now_ps: int) -> None:
         """What is put on the line arrives."""
+        self.is_up = True
         self.line.is_up = True
         self.up_since_ps = now_ps
         if self._deaf(now_ps):
@@ -667,6 +671,7 @@ class SwitchPort:
         """Lose the frame on the line and those on the cable, discard what waits, forget every pause."""
         line = self.line
         path = self.current
+        self.is_up = False
         line.is_up = False
         if path is not None:  # it has not left: discarded here, not lost on the cable
             self.current = None
