@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -68,8 +67,3 @@ def read_end(part: JobPart) -> PartEnd | None:
         return PartEnd(**json.loads((part.folder / END_FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-
-
-def not_ended(parts: Iterable[JobPart]) -> list[JobPart]:
-    """The parts that a job which goes on still has to carry out."""
-    return [part for part in parts if read_end(part) is None]

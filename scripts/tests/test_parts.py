@@ -15,7 +15,7 @@ import pytest
 from scripts.parts import local
 from scripts.parts.executors import executor
 from scripts.parts.local import LOCK_FILE, LocalExecutor, last_words
-from scripts.parts.part import PYTHON, JobPart, PartEnd, not_ended, read_end
+from scripts.parts.part import PYTHON, JobPart, PartEnd, read_end
 from scripts.parts.running import PartObserver, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.tests.dask_cluster import DaskCluster, dask_cluster
@@ -96,7 +96,7 @@ def test_each_part_is_carried_out_and_no_more_at_once_than_that(tmp_path: Path, 
 def test_what_has_ended_is_not_carried_out_again(tmp_path: Path, carried_out: CarryOut) -> None:
     parts = [script(tmp_path, "a", "true"), script(tmp_path, "b", "true")]
     carried_out(parts[:1])
-    assert not_ended(parts) == parts[1:]
+    assert [part for part in parts if read_end(part) is None] == parts[1:]
 
 
 def test_the_interpreter_and_variables_are_those_of_who_carries_it_out(tmp_path: Path, carried_out: CarryOut) -> None:
@@ -125,7 +125,7 @@ def test_a_part_that_is_killed_each_time_ends(tmp_path: Path, carried_out: Carry
     part = script(tmp_path, "a", "kill -KILL $$")
     notes = carried_out([part])
     assert notes.lines.count("a began") == 3 and notes.lines[-1] == "a ended: its process was killed by SIGKILL"
-    assert not_ended([part]) == [part]
+    assert read_end(part) is None
 
 
 def test_a_signal_ends_what_runs_in_order_and_nothing_more_is_begun(tmp_path: Path, carried_out: CarryOut) -> None:
@@ -148,7 +148,7 @@ def test_a_signal_ends_what_runs_in_order_and_nothing_more_is_begun(tmp_path: Pa
         for signum, handler in before:
             signal.signal(signum, handler)
     assert sorted(notes.lines) == ["a began", "a ended: interrupted", "b began", "b ended: interrupted"]
-    assert [last_words(part) for part in parts[:2]] == ["put back"] * 2 and not_ended(parts) == parts
+    assert [last_words(part) for part in parts[:2]] == ["put back"] * 2 and not any(map(read_end, parts))
 
 
 def test_a_part_whose_earlier_process_lives_is_not_begun_beside_it(
@@ -164,7 +164,7 @@ def test_a_part_whose_earlier_process_lives_is_not_begun_beside_it(
         run_parts(LocalExecutor(), [part], 1, StopSignal(), notes)
     assert notes.lines[-1] == (f"a ended: {part.folder / LOCK_FILE}: process 1 on elsewhere carries this part out, and"
                                " has not ended within 1 s")
-    assert not (part.folder / "begun").exists() and not_ended([part]) == [part]
+    assert not (part.folder / "begun").exists() and read_end(part) is None
 
 
 def test_the_folder_is_held_by_what_outlives_the_part(tmp_path: Path, carried_out: CarryOut) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from scripts.parts.cluster import DaskExecutor
 from scripts.parts.executors import executor
-from scripts.parts.part import JobPart, not_ended
+from scripts.parts.part import JobPart, read_end
 from scripts.parts.running import run_parts
 from scripts.parts.stop import StopSignal
 from scripts.parts.worker_parts import CODE
@@ -95,7 +95,7 @@ def test_the_part_of_a_worker_that_ends_goes_to_another_one(
     worker, = notes.ended_workers
     assert len(died) == 1 and died[0].startswith(f"a died: worker {worker} "), notes.lines
     assert notes.lines[-1] == "a ended: 0" and notes.ends["a"].worker == ({"left", "right"} - {worker}).pop()
-    assert log_of(part) == ["ready", "put back", "done"] and not not_ended([part])
+    assert log_of(part) == ["ready", "put back", "done"] and read_end(part) is not None
     assert cluster.workers[worker].returncode == (0 if signum == signal.SIGTERM else -signum)
 
 
@@ -133,7 +133,7 @@ def test_what_nobody_waits_for_any_more_is_ended_in_order(cluster: DaskCluster, 
         (command if victim == "command" else cluster.scheduler).kill()
         wait_for(part, "put back")
         command.kill()
-    assert not_ended([part]) == [part]
+    assert read_end(part) is None
 
 
 def refusal_of(address: str, folder: Path, *parts: JobPart) -> str:
