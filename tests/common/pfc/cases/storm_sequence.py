@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
@@ -70,7 +70,7 @@ def scenario_traffic(lab: Lab, scenario: Scenario) -> Traffic:
 
 def measure(
     lab: Lab, scenario: Scenario, before: DutCounters, also: Mapping[str, str] = MappingProxyType({}),
-    traffic: Traffic | None = None,
+    traffic: Traffic | None = None, look_on: Callable[[Lab, Scenario, Traffic], None] | None = None,
 ) -> Measurement:
     """The steps of the test plan: storm, 1 s later the data, count while the storm runs, stop it, drain; and where the
     storm held frames, send the same again.
@@ -80,6 +80,7 @@ def measure(
         before: the switch's counters, read when all earlier traffic was in them.
         also: further commands that are run with each reading of the counters (`Dut.counters`).
         traffic: what is sent; None: the scenario's own flows.
+        look_on: waits in the storm until the data has ended; None: with two readings for a picture.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
@@ -90,7 +91,11 @@ def measure(
     logger.info("%s: %s storm on %s", where, scenario.storm.name.lower(), paused)
     logger.info("%s: test traffic on %s, background on %s", where, list(scenario.tested), list(scenario.background))
     with sending(lab, sent):
-        phases = {"paused": _in_the_storm(lab, scenario, sent)}
+        lab.generator.start(sent.names())
+        lab.clock.sleep(scenario.storm_lead_s)
+        (look_on or _look_on)(lab, scenario, sent)
+        lab.clock.sleep(lab.delays.port_s)  # then the switch's counters have it too
+        phases = {"paused": lab.generator.stats(sent.names())}
         during = lab.dut.counters(also=also)
         logger.info("%s: storm stopped, held frames drain", where)
         lab.generator.stop(sent.names(Role.STORM))
@@ -101,11 +106,9 @@ def measure(
     return Measurement(lab.subject, before, during, after, scenario.tested, phases, scenario, lab.pause_source)
 
 
-def _in_the_storm(lab: Lab, scenario: Scenario, traffic: Traffic) -> dict[str, FlowStats]:
-    """Storm and data; what was counted while the storm still ran, and the switch's counters have it too. Readings while
-    data is sent are for a picture: one that fails, or takes long, changes nothing."""
-    lab.generator.start(traffic.names())
-    lab.clock.sleep(scenario.storm_lead_s)
+def _look_on(lab: Lab, scenario: Scenario, traffic: Traffic) -> None:
+    """Waits until the data has ended. Readings while it is sent are for a picture: one that fails, or takes long,
+    changes nothing."""
     begun_s = lab.clock.now()
     for _ in range(LOOKS):
         lab.clock.sleep(scenario.data_s / 4)
@@ -113,8 +116,6 @@ def _in_the_storm(lab: Lab, scenario: Scenario, traffic: Traffic) -> dict[str, F
             lab.generator.stats(traffic.names())
     left_s = max(0.0, begun_s + scenario.data_s - lab.clock.now())
     lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), left_s)
-    lab.clock.sleep(lab.delays.port_s)
-    return lab.generator.stats(traffic.names())
 
 
 def _without_a_storm(lab: Lab, scenario: Scenario, traffic: Traffic) -> dict[str, FlowStats]:
@@ -124,7 +125,7 @@ def _without_a_storm(lab: Lab, scenario: Scenario, traffic: Traffic) -> dict[str
     if names:
         logger.info("%s: the same traffic without a storm", lab.subject.where())
         lab.generator.start(names)
-        lab.generator.run_out(names, scenario.data_s)
+        lab.generator.run_out(names, max(traffic.flows[name].seconds or 0 for name in names))
     lab.clock.sleep(lab.delays.port_s)
     return lab.generator.stats(names) if names else {}
 

@@ -4,15 +4,16 @@ intervals say when something did not."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from ..cases import storm_sequence
 from ..cases.checks import judge, validity
-from ..cases.engine import Procedure, Table, sending
+from ..cases.engine import Procedure, Table
 from ..cases.flows import RESUMED
-from ..cases.storm_sequence import drain, scenario_flows
 from ..cases.targets import all_lossless
 from ..lab.generator import SETTLE_S, Traffic
 from ..lab.lab import Lab
@@ -113,47 +114,30 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> So
         case, Storm.LOSSLESS, target, lab.subject.qos.others(target), test_percent=TEST_PERCENT,
         background_percent=BACKGROUND_PERCENT, data_s=SOAK.seconds
     )
-    traffic = lab.builder.build([_shorter_again(flow) for flow in scenario_flows(lab, scenario)])
-    again = traffic.names(phase=RESUMED)
-    with sending(lab, traffic):
-        lab.generator.start(traffic.names())
-        lab.clock.sleep(scenario.storm_lead_s)
-        looks = _look_on(lab, traffic)
-        lab.clock.sleep(lab.delays.port_s)
-        paused = lab.generator.stats(traffic.names())
-        during = lab.dut.counters()
-        lab.generator.stop(traffic.names(Role.STORM))
-        lab.clock.sleep(SETTLE_S)
-        drained = drain(lab, traffic.names(Role.STORM, Role.TEST))
-        lab.generator.start(again)
-        lab.generator.run_out(again, RESUMED_S)
-        lab.clock.sleep(lab.delays.port_s)
-        resumed = lab.generator.stats(again)
-        after = lab.dut.counters()
-    phases: Mapping[str, Stats] = {"paused": paused, "drained": drained, "resumed": resumed}
-    return SoakRun(lab.subject, before, during, after, target, phases, scenario, lab.pause_source, looks=looks)
+    traffic = lab.builder.build([_shorter_again(flow) for flow in storm_sequence.scenario_flows(lab, scenario)])
+    looks: list[Look] = []
+    run = storm_sequence.measure(lab, scenario, before, traffic=traffic, look_on=partial(_look_on, looks))
+    return SoakRun(**vars(run), looks=looks)
 
 
 def _shorter_again(flow: FlowPlan) -> FlowPlan:
     return replace(flow, seconds=float(RESUMED_S)) if flow.phase == RESUMED else flow
 
 
-def _look_on(lab: Lab, traffic: Traffic) -> list[Look]:
+def _look_on(looks: list[Look], lab: Lab, scenario: Scenario, traffic: Traffic) -> None:
     """Looks at the data and the switch until the data has ended: the first time when all is held."""
     data = traffic.names(Role.TEST, Role.BACKGROUND)
     began_s = lab.clock.now()
     shortest_s = 2 * lab.delays.port_s  # in which the switch has polled its counters
-    interval_s = max(LEAST_INTERVAL_S, SOAK.seconds / LOOKS, shortest_s)
+    interval_s = max(LEAST_INTERVAL_S, scenario.data_s / LOOKS, shortest_s)
     due_s = lab.delays.port_s + SETTLE_S
-    looks: list[Look] = []
-    while due_s < SOAK.seconds - shortest_s:
+    while due_s < scenario.data_s - shortest_s:
         lab.clock.sleep(max(0.0, due_s - (lab.clock.now() - began_s)))
         looks.append(Look(lab.clock.now() - began_s, lab.generator.stats(data), lab.dut.counters()))
-        logger.info("%s: %.0f of %d s in the storm", lab.subject.where(), looks[-1].at_s, SOAK.seconds)
+        logger.info("%s: %.0f of %d s in the storm", lab.subject.where(), looks[-1].at_s, scenario.data_s)
         due_s = looks[-1].at_s + interval_s
-    lab.generator.run_out(data, max(0.0, SOAK.seconds - (lab.clock.now() - began_s)))
+    lab.generator.run_out(data, max(0.0, scenario.data_s - (lab.clock.now() - began_s)))
     looks.append(Look(lab.clock.now() - began_s, lab.generator.stats(data), lab.dut.counters()))
-    return looks
 
 
 def judge_soak(run: SoakRun) -> Iterator[Check]:
