@@ -151,8 +151,8 @@ class CaseAccount:
         return "nothing that was sent counts there"
 
     def _place(self, counter: Counter, off: Iterable[Counter] = ()) -> Place:
-        """Where a counter is, and the metric that it concerns. A port's own concerns that which those of its priorities
-        have in common that are `off` too; else the case's first."""
+        """Where a counter is, and the metric that it concerns. One of a whole port concerns the metric of that port's
+        counters of priorities among `off`, where all of these have the same; else the case's first."""
         metric = self._metric(counter.number)
         beside = {self._metric(one.number) for one in off if one.port == counter.port and one.number is not None}
         if counter.number is None and len(beside) == 1:

@@ -3,11 +3,13 @@ generators counted.
 
 | counter | what a data flow explains where it enters | where it leaves |
 |---|---|---|
-| `RX_OK` | from the frames that arrived to those that were sent; of more than were sent, those that were sent | |
+| `RX_OK` | from as many frames as arrived to as many as were sent | |
 | `RX_DRP`, drops of its priority group | at most those that were lost | |
-| `TX_OK`, `Counter/pkts` of its queue | | those that arrived, of more than were sent those that were sent |
+| `TX_OK`, `Counter/pkts` of its queue | | as many as arrived |
 | `TX_DRP`, `Drop/pkts` of its queue | | at most those that were lost |
-| `PFC Tx` of its priority | of one that may be held any number: a case judges them. Of a flow beside a case: none | |
+| `PFC Tx` of its priority | where its sender may be held any number, which a case judges; of a flow beside a case 0 | |
+
+Where more frames arrived than were sent, as many as were sent stand for those that arrived.
 
 A pause flow explains, on the port that it pauses, at most as many frames as were sent in `PFC Rx` of the priorities
 that it enables, in `RX_OK`, `RX_DRP` and `RX_ERR` (whether a switch counts them there is judged by COUNT). Nothing

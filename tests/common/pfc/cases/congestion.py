@@ -176,8 +176,8 @@ class LoadRun(CaseRun):
 
     @property
     def lost_elsewhere(self) -> int:
-        """Frames lost of priorities that the line has room for, or, of lossy ones that it has not, all that were sent:
-        what is left of these leaves it some."""
+        """Lost frames in whose place others may have left by the line: those lost of priorities that it has room for,
+        and those of a lossy priority of which not one came through."""
         lost = sum(sent - got for sent, got in map(self.frames, self.uncongested))
         return lost + sum(sent for sent, got in map(self.frames, self.lossy) if not got)
 

@@ -325,13 +325,14 @@ def _numbers(text: str, command: str, of: tuple[str, str], columns: Sequence[str
 
 
 def gained_by(late: Mapping[Key, int], early: Mapping[Key, int]) -> dict[Key, int]:
-    """What an earlier reading lacks it had none of."""
+    """What each count grew by; one that the earlier reading does not have was 0 then."""
     return {key: count - early.get(key, 0) for key, count in late.items()}
 
 
 def at_port_for(subject: PortUnderTest, priorities: Sequence[int], port: str | None = None) -> Place:
-    """A port (None: that under test) whose own figure is wrong because of these priorities: one alone is named; lossy
-    ones are not the lossless metric's. None are known: the whole port."""
+    """The place of a number of a whole port (None: that under test) that these priorities made wrong: that of the
+    priority, if it is one; the port, in the lossy metric where all are lossy, and in the lossless one where none are
+    known."""
     if len(priorities) == 1:
         return at_priority(subject, priorities[0], port)
     return Place(subject.where(port=port), metric_of(subject, priorities) if priorities else LOSSLESS)

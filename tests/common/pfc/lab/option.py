@@ -73,8 +73,8 @@ class Option:
         return None
 
     def state(self, dut: Dut, read: Callable[[], SwitchState]) -> SwitchState:
-        """How a switch is configured, of which `read` knows what it says now: without what a run changed that died,
-        with what the switch makes of it by itself.
+        """How a switch is configured. `read` tells what it says now; this adds what the switch derives from that by
+        itself, and takes away what a run that died had changed.
 
         Raises:
             ReservationLost: a run that may still live has the switch.

@@ -119,9 +119,9 @@ def held_by_pauses(place: Place, subject: PortUnderTest, flow: FlowStats, what: 
 
 
 def sent_as_due(subject: PortUnderTest, flow: FlowStats, pushed: int, meant_to_be_held: bool, when: str) -> Check:
-    """A data flow was sent as it was due: ERROR where not. Of one that is meant to be held any frame is enough; where
-    the switch's own pauses held it, that is judged (`never_taken`). `pushed`: PFC frames for its priority that the
-    switch sent to its sender meanwhile; `when`: for the message, `in the storm`."""
+    """A data flow was sent as it was due: ERROR where not. Of one that is meant to be held a single frame is enough.
+    One that the switch's own pauses held back passes here: `never_taken` judges it. `pushed`: PFC frames for its
+    priority that the switch sent to its sender meanwhile; `when`: for the message, `in the storm`."""
     least = 1 if meant_to_be_held else least_load(subject, flow.plan)
     place = at_priority(subject, priority_of(flow))
     if flow.plan.enters and flow.plan.enters != subject.pair.tx.port:

@@ -21,12 +21,18 @@ NEVER_STORMED = WatchdogRow("operational", 0, 0)
 
 @dataclass(frozen=True)
 class PortUnderTest:
-    """What is measured: the port pair, its priorities and the buffer behind it; what is known of the ASIC
-    (`asic_type switch_type platform`), for platforms that differ; the IP version of the data; further ports that data
-    may enter (`further_ports`); the switches behind this one, where it begins a chain of some (`switch_chain`); what
-    measurements on the testbed have to allow for; whether the switch's configuration may be changed; what pauses come
-    from, `fanout-01 Ethernet48` (empty: the traffic generator); and ports whose own light traffic nothing of this may
-    disturb."""
+    """What is measured: a port pair, its priorities and the buffer behind it.
+
+    Attributes:
+        asic: what is known of the ASIC, for platforms that differ: `asic_type switch_type platform`.
+        ip_version: of the data.
+        further: more ports that data may enter by (`further_ports`).
+        chain: the switches behind this one, where it is the first of several (`switch_chain`).
+        tolerances: what measurements on the testbed have to allow for.
+        changeable: whether the switch's configuration may be changed.
+        pauses_from: where pauses come from, `fanout-01 Ethernet48`; empty: the traffic generator.
+        bystanders: ports with light traffic of their own, which nothing that is measured may disturb.
+    """
 
     pair: PortPair
     qos: PortQos
