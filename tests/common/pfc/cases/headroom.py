@@ -18,6 +18,7 @@ from ..model.checking import Place, at_least, at_priority, error_unless, fail_un
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
+from ..model.numbered_rows import numbers_in
 from ..model.qos import ConfigDb, PortQos
 from ..model.response_time import response_seconds
 from ..model.traffic import FlowStats
@@ -414,8 +415,7 @@ def _profile(printed: str, where: str, group: int) -> tuple[str, int, dict[str, 
     for line in printed.splitlines():
         words = [word for word in line.split() if "=" not in word]
         fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        first, _, last = words[0].split(":")[-1].partition("-") if words else ("", "", "")
-        if first.isdigit() and int(first) <= group <= int(last or first):
+        if words and group in numbers_in(words[0].split(":")[-1]):
             if len(words) == 3 and words[2].isdigit() and int(words[2]):
                 return words[1], int(words[2]), fields
             raise QualificationError(

@@ -18,6 +18,7 @@ from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement, PortUnderTest
+from ..model.numbered_rows import numbers_in
 from ..model.qos import PRIORITIES
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
@@ -220,8 +221,7 @@ def _groups(text: str) -> set[tuple[str, int]]:
     """Port and number of each priority group, from keys like `BUFFER_PG_TABLE:Ethernet0:3-4`."""
     found = set()
     for _, ports, numbers in (line.strip().split(":") for line in text.splitlines() if line.count(":") == 2):
-        first, _, last = numbers.partition("-")
-        found |= {(port, one) for port in ports.split(",") for one in range(int(first), int(last or first) + 1)}
+        found |= {(port, one) for port in ports.split(",") for one in numbers_in(numbers)}
     return found
 
 

@@ -275,11 +275,9 @@ def headroom_used(text: str, port: str) -> dict[int, int]:
 
 def queues_used(text: str, port: str) -> dict[int, int]:
     """`show queue watermark unicast`: unicast queue of a port -> the most bytes that it has held since the switch
-    started (or somebody's clear); those that are not counted are absent."""
-    try:
-        return dict(group_counts(text, QUEUES).get(port, {}))
-    except QualificationError:  # it has no row of any port: the switch counts none
-        return {}
+    started (or somebody's clear); those that are not counted are absent, all of them where there is no row."""
+    rows = {row["Port"]: row for row in table_rows(text) if row.get("Port")}
+    return _groups(rows[port]) if port in rows else {}
 
 
 def group_counts(text: str, command: str) -> dict[str, dict[int, int]]:

@@ -21,7 +21,12 @@ def numbers_by_key(config_db: ConfigDb, table: str, port: str) -> dict[str, rang
         host, _, rest = place.partition("|")
         ports = rest.rpartition("|")[2] if rest else place
         if port in ports.split(",") and (not rest or host == own):
-            first, _, last = numbers.partition("-")
-            is_known = first.isdigit() and (last or first).isdigit()
-            found[key] = range(int(first), int(last or first) + 1) if is_known else range(0)
+            found[key] = numbers_in(numbers)
     return found
+
+
+def numbers_in(text: str) -> range:
+    """What `3` or `3-4` covers; nothing where a text has another form."""
+    first, _, last = text.partition("-")
+    is_known = first.isdigit() and (last or first).isdigit()
+    return range(int(first), int(last or first) + 1) if is_known else range(0)
