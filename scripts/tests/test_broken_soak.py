@@ -21,7 +21,8 @@ LEAKING, FROZEN = ("Ethernet4", HEALTHY_TX), ("Ethernet8", "Ethernet84")
 FAULTS = ("pause-leaks@Ethernet4,period_ms=120000", "counters-frozen@Ethernet8,from=300s",
           "counters-frozen@Ethernet84,from=300s")
 CASES = [  # simulated time: counters freeze in the first one
-    wreck(FROZEN, LONG_STORM, "FAIL PASS", "counted-throughout held-back-throughout every-pause-counted",
+    wreck(FROZEN, LONG_STORM, "FAIL PASS", "counted-throughout held-back-throughout every-pause-counted "
+          "back-pressure",
           "Ethernet8 priority 3: expected PFC frames in the receive counter in every interval, at least half of those "
           "sent, got 0 in "),
     wreck(LEAKING, LONG_STORM, "FAIL PASS", "blocked-while-paused held-throughout",
