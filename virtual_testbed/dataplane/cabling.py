@@ -89,7 +89,7 @@ class Cabling:
             is_up = a.config.admin_up and b.config.admin_up and len(speeds) == 1
             changed = [port for port in (a, b) if port.is_up != is_up]
             for port in changed:
-                _set_port(port, is_up, now_ps)
+                _set_link(port, is_up, now_ps)
             for port in changed:
                 if is_up:
                     port.resend_xoff(now_ps)
@@ -107,11 +107,11 @@ def _join(a: SwitchPort, b: SwitchPort, cable: SwitchCable) -> None:
         port.line.lead_to(other.receiver, FRAME_RECEIVED, other.index)
 
 
-def _set_port(port: SwitchPort, is_up: bool, now_ps: int) -> None:
+def _set_link(end: SwitchPort | GeneratorSide, is_up: bool, now_ps: int) -> None:
     if is_up:
-        port.link_came_up(now_ps)
+        end.link_came_up(now_ps)
     else:
-        port.link_went_down(now_ps)
+        end.link_went_down(now_ps)
 
 
 def _update_generator_link(side: GeneratorSide, port: SwitchPort, now_ps: int) -> None:
@@ -120,10 +120,7 @@ def _update_generator_link(side: GeneratorSide, port: SwitchPort, now_ps: int) -
     is_up = side.admin_up and port.config.admin_up and len(speeds) == 1
     if is_up == side.is_up:
         return
-    side.is_up = is_up
-    side.line.is_up = is_up
-    if not is_up:
-        side.link_went_down(now_ps)
-    _set_port(port, is_up, now_ps)
+    _set_link(side, is_up, now_ps)
+    _set_link(port, is_up, now_ps)
     if is_up:
         port.resend_xoff(now_ps)

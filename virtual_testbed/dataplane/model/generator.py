@@ -44,7 +44,7 @@ class GeneratorSide:
         self.speed_mbps = speed_mbps
         self.line = Line(self, speed_mbps, cable_m * PS_PER_METRE, loop)
         self.receiver = PauseReceiver(self, index, loop)
-        self.receiver.speed_mbps = speed_mbps
+        self.receiver.set_timing(speed_mbps, 0)
         self.spec: GeneratorPort | None = None
         self.switch_port: SwitchPort | None = None
         self.admin_up = True
@@ -85,7 +85,7 @@ class GeneratorSide:
         shuts = [0] * 8
         for priority, queue in self.spec.pfc_queues if self.spec else ():
             shuts[priority] |= 1 << queue
-        self.receiver.response_ps = self.spec.response_ps if self.spec else 0
+        self.receiver.set_timing(self.speed_mbps, self.spec.response_ps if self.spec else 0)
         if shuts != self.receiver.shuts:
             self.receiver.configure([ClassHabits(mask, (priority,)) for priority, mask in enumerate(shuts)], now_ps)
 
@@ -205,7 +205,14 @@ class GeneratorSide:
         self.queue_flows()
         self.loop.watcher.holds_changed()
 
+    def link_came_up(self, now_ps: int) -> None:
+        """What is put on the line arrives."""
+        self.is_up = True
+        self.line.is_up = True
+
     def link_went_down(self, now_ps: int) -> None:
         """Lose what is on the cable, forget pauses; frames go into the void from now on."""
+        self.is_up = False
+        self.line.is_up = False
         self.line.cut()
         self.receiver.link_went_down(now_ps)

@@ -252,6 +252,10 @@ class Train:
         self.limit = 0
         self.due = self._due
 
+    def carry(self, item: ControlItem) -> None:
+        """Take another kind of frame, from the next one on."""
+        self.item = item
+
     @property
     def is_running(self) -> bool:
         """True while frames are still to come due."""

@@ -133,9 +133,20 @@ class PauseReceiver:
                 mask |= shut
         return mask
 
-    def configure(self, habits: list[ClassHabits], now_ps: int) -> None:
-        """Take what is made of each class's pauses; a class no longer honoured resumes."""
+    def set_timing(self, speed_mbps: int, response_ps: int) -> None:
+        """Take what a quantum depends on, and the time from a pause's last bit to its effect."""
+        self.speed_mbps = speed_mbps
+        self.response_ps = response_ps
+
+    def configure(
+        self, habits: list[ClassHabits], now_ps: int, counts_as_data: bool = False, counts_as_drop: bool = False,
+    ) -> None:
+        """Take what is made of each class's pauses, and whether they count as data or drops too; a class no longer
+        honoured resumes.
+        """
         self._readings.clear()
+        self.counts_as_data = counts_as_data
+        self.counts_as_drop = counts_as_drop
         self.habits = habits
         self.shuts = [habit.shuts for habit in habits]
         self.honoured = [habit.is_honoured for habit in habits]

@@ -59,8 +59,8 @@ class PauseTransmitter:
                     self.retired.append((priority, items[priority]))
                     items[priority] = ControlItem(frame, self.line)
         for priority in range(8):
-            self.trains[priority].item = self.xoff_items[priority]
-            self.unasked[priority].item = self.xoff_items[priority]
+            self.trains[priority].carry(self.xoff_items[priority])
+            self.unasked[priority].carry(self.xoff_items[priority])
 
     def set_habits(self, tells_xon: int, repeats: int, now_ps: int) -> None:
         """Take the classes that a healthy port ends with XON, and repeats, as masks."""

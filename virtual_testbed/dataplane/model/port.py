@@ -270,8 +270,8 @@ class SwitchPort:
             self.pgs[n].size = self._reserved(n, self.pgs[n])
             self.queues[n].set_profile(*self.switch.pool_of(config.queues.get(n), f"{self.name} queue {n}"))
         self.scheduler.configure({n: self._scheduled(n) for n in range(8)})
-        self.receiver.speed_mbps = config.speed_mbps
-        self.receiver.response_ps = self.ask(None, config.response_ps, lambda fault, ps: fault.response_ps(ps))
+        response_ps = self.ask(None, config.response_ps, lambda fault, ps: fault.response_ps(ps))
+        self.receiver.set_timing(config.speed_mbps, response_ps)
         self.apply_priorities(now_ps)
         self._update_shut(now_ps)
 
@@ -294,11 +294,11 @@ class SwitchPort:
         active = self.config.pfc_priorities - self.not_obeyed
         bound = self.ties.bound
         self.ties.tie([self._shuts_elsewhere(p) for p in range(8)], [self._tellers(n) for n in range(8)])
-        self.receiver.counts_as_data = self.ask(None, False, lambda fault, does: fault.counts_as_data(does))
-        self.receiver.counts_as_drop = self.ask(None, False, lambda fault, does: fault.counts_as_drop(does))
+        as_data = self.ask(None, False, lambda fault, does: fault.counts_as_data(does))
+        as_drop = self.ask(None, False, lambda fault, does: fault.counts_as_drop(does))
         self._control_leaves_by = self._ways_of_control()
         deaf = self._deaf(now_ps)
-        self.receiver.configure([self._habits(p, active, p in deaf) for p in range(8)], now_ps)
+        self.receiver.configure([self._habits(p, active, p in deaf) for p in range(8)], now_ps, as_data, as_drop)
         self._set_frames()
         for n, group in enumerate(self.pgs):
             mine = frozenset(p for p in self.config.pfc_priorities - self.not_sent if self.config.tc_to_pg[p] == n)
