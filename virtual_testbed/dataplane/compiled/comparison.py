@@ -19,7 +19,8 @@ def recurs(t: Tables, before: Tables) -> bool:
     """
     now_ps, then_ps = t.registers[NOW], before.registers[NOW]
     return (flows_recur(t, before, now_ps, then_ps) and trains_recur(t, before, now_ps, then_ps)
-            and ends_recur(t, before, now_ps, then_ps) and shares_recur(t, before))
+            and ends_recur(t, before, now_ps, then_ps) and dates_recur(t, before, now_ps, then_ps)
+            and shares_recur(t, before))
 
 
 @compiled
@@ -128,7 +129,7 @@ def ends_recur(t: Tables, before: Tables, now_ps: int, then_ps: int) -> bool:
     for number in range(t.ends.size):
         end, old = t.ends[number], before.ends[number]
         is_busy = end.busy_until_ps > now_ps
-        if end.gate != old.gate or is_busy != (old.busy_until_ps > then_ps):
+        if end.gate != old.gate or end.leak != old.leak or is_busy != (old.busy_until_ps > then_ps):
             return False
         if is_busy and (end.busy_until_ps - now_ps != old.busy_until_ps - then_ps or end.on_line != old.on_line
                         or end.current != old.current):
@@ -141,6 +142,16 @@ def ends_recur(t: Tables, before: Tables, now_ps: int, then_ps: int) -> bool:
                 or not classes_recur(t, before, number, now_ps, then_ps)):
             return False
         if end.is_port and not departed_recur(t, before, end.departed, now_ps, then_ps):
+            return False
+    return True
+
+
+@compiled
+def dates_recur(t: Tables, before: Tables, now_ps: int, then_ps: int) -> bool:
+    """When something is done to shut queues: at dates that stay, or that move with the cycle."""
+    for number in range(t.while_shut.size):
+        moved_ps = t.while_shut[number].due_ps - before.while_shut[number].due_ps
+        if moved_ps and moved_ps != now_ps - then_ps:
             return False
     return True
 

@@ -12,7 +12,7 @@ from virtual_testbed.dataplane.compiled.comparison import recurs
 from virtual_testbed.dataplane.compiled.compiler import compiled, entry
 from virtual_testbed.dataplane.compiled.tables import (ACTS, AWAKE, BEGAN, DUE, FREE_NODE, FREE_NODES, FURTHER,
                                                        INSTANTS, IS_FULL, IS_SAMPLE, LANDS, MARGIN, NEVER, NONE, NOTES,
-                                                       NOW, PROLONGS, RESTARTS, SAMPLES, SENT, SLOWEST_FLOW,
+                                                       NOW, PROLONGS, REPEATS, RESTARTS, SAMPLES, SENT, SLOWEST_FLOW,
                                                        SLOWEST_TRAIN, STARTED, STOPPED, WAKES, Tables)
 
 
@@ -95,6 +95,8 @@ def happen(t: Tables, source: int, now_ps: int) -> None:
         come_due(t, row)
     elif kind == ACTS:
         act_due(t, row, now_ps)
+    elif kind == REPEATS:
+        repeat(t, row, now_ps)
     else:
         expire(t, row, now_ps)
 
@@ -330,6 +332,13 @@ def set_gate(t: Tables, number: int, now_ps: int) -> None:
     end.gate = gate
     end.gates += 1
     if end.is_port:
+        end.leak &= gate
+        for place in range(end.first_shut, end.first_shut + end.shut):
+            bit = 1 << t.while_shut[place].queue
+            if bit & gate & ~before:
+                repeat_at(t, place, now_ps + t.while_shut[place].period_ps)
+            elif bit & before & ~gate:
+                repeat_at(t, place, NEVER)
         if end.backlog and end.busy_until_ps <= now_ps:
             wake(t, number)
         return
@@ -346,6 +355,40 @@ def set_gate(t: Tables, number: int, now_ps: int) -> None:
     elif end.wake_ps > end.busy_until_ps:
         end.wake_ps = end.busy_until_ps
         expect(t, end.chooses, end.wake_ps)
+
+
+# ---- what faults do to shut queues
+
+@compiled
+def repeat_at(t: Tables, place: int, time_ps: int) -> None:
+    """Something is done to a shut queue at that instant; NEVER: not any more."""
+    t.while_shut[place].due_ps = time_ps
+    expect(t, t.while_shut[place].source, time_ps)
+
+
+@compiled
+def repeat(t: Tables, place: int, now_ps: int) -> None:
+    """It is done, and again after its period."""
+    row = t.while_shut[place]
+    end = t.ends[row.end]
+    repeat_at(t, place, now_ps + row.period_ps)
+    if row.discards:
+        flush(t, row.end, row.queue, now_ps)
+        return
+    end.leak |= 1 << row.queue
+    if end.busy_until_ps <= now_ps:
+        wake(t, row.end)
+
+
+@compiled
+def flush(t: Tables, number: int, queue: int, now_ps: int) -> None:
+    """Discard what waits in a queue of a switch port, not the frame on the line."""
+    share = 8 * number + queue
+    while t.shares[share].frames:
+        path = pop(t, share)
+        t.paths[path].flushed += 1
+        release(t, path, now_ps)
+    t.ends[number].backlog &= ~(1 << queue)
 
 
 # ---- pauses sent
@@ -610,7 +653,7 @@ def pick_at_port(t: Tables, number: int, now_ps: int) -> None:
         expect(t, end.chooses, launch_control(t, number, now_ps))
         return
     end.on_line = NONE
-    eligible = end.backlog & ~end.gate
+    eligible = end.backlog & ~(end.gate & ~end.leak)
     if not eligible:
         forget_round(t, number, 0)
         return
@@ -618,6 +661,7 @@ def pick_at_port(t: Tables, number: int, now_ps: int) -> None:
     chosen = pop(t, queue)
     if not t.shares[queue].frames:
         end.backlog &= ~t.shares[queue].bit
+    end.leak &= ~(t.shares[queue].bit & end.gate)
     end.current = chosen
     path = t.paths[chosen]
     end_ps = now_ps + path.tx_time_ps

@@ -17,9 +17,9 @@ STOPPED, STARTED, PAUSED = range(3)
 """Of `FLOW.state`."""
 RESTARTS, IGNORED, PROLONGS = range(3)
 """Of `CLASS.further`."""
-(LANDS, SENT, ACTS, ENDS, DUE, WAKES) = range(6)
+(LANDS, SENT, ACTS, ENDS, DUE, WAKES, REPEATS) = range(7)
 """What an event source does: a frame reaches the end of the line, the frame on the line has left, a received pause
-acts, one ends, a train's frame comes due, a generator port chooses."""
+acts, one ends, a train's frame comes due, a generator port chooses, a fault does something to a shut queue."""
 (NOW, FREE_NODE, FREE_NODES, INSTANTS, FURTHER, NOTES, AWAKE, IS_FULL, SLOWEST_FLOW, SLOWEST_TRAIN, SAMPLES,
  IS_SAMPLE, BEGAN) = range(13)
 """Of `Tables.registers`: the instant reached; the first free node, and how many there are; instants and further events
@@ -36,10 +36,10 @@ def _table(*columns: str) -> np.dtype[Any]:
 
 END = _table(
     "is_port", "is_up", "to_switch", "busy_until_ps", "propagation_ps", "on_line", "data_ps", "decided_ps", "peer",
-    "gate", "is_awake", "current", "response_ps", "alarm_ps",
+    "gate", "leak", "is_awake", "current", "response_ps", "alarm_ps",
     "lands", "chooses", "acts", "ends",
     "flight", "controls", "responding", "departed",
-    "wake_ps", "first_flow", "flows", "waits", "gates",
+    "wake_ps", "first_flow", "flows", "waits", "gates", "first_shut", "shut",
     "backlog", "turn", "strict", "is_fresh", "sending", "tells_xon", "repeats", "tapped")
 """One end of a cable: a generator port or a switch port, with the line that leads away from it and the receiver of
 what comes.
@@ -47,8 +47,9 @@ what comes.
 `lands` to `ends` are its event sources (`chooses`: WAKES of a generator port, SENT of a switch port), `flight` to
 `departed` its rings (`departed`: the last data frames sent to a generator port). `waits` and `gates` count how often a
 generator port found that no frame was due yet, and how often its gate has changed. `decided_ps`: when the port last
-decided on XOFF or XON (NONE: not since the tables were made). `tapped`: how many more frames a
-capture takes of what reaches the generator port at the other end, and MARGIN.
+decided on XOFF or XON (NONE: not since the tables were made). `first_shut` and `shut`: its first row of WHILE_SHUT,
+and how many it has. `tapped`: how many more frames a capture takes of what reaches the generator port at the other end,
+and MARGIN.
 """
 CLASS = _table("shuts", "further", "since_ps", "until_ps", "on2off", "paused_ps", "deficit", "quantum", "xoff_item",
                "xon_item", "train")
@@ -58,9 +59,12 @@ SHARE = _table("size", "static_limit", "up", "down", "pool", "reserved", "shared
                "drop_priorities", "frames", "bit", "first_node", "last_node")
 """A priority group (to `drop_priorities`, a mask as `priorities` is) or an egress queue (from `frames` on).
 `static_limit`: NONE where the limit is dynamic."""
+WHILE_SHUT = _table("end", "queue", "discards", "period_ps", "due_ps", "source")
+"""What a fault does to a queue now and then while it is shut: it lets a frame out, or discards what it holds. `due_ps`:
+NEVER while the queue is open."""
 POOL = _table("size", "used", "headroom_size", "headroom_used")
 COUNTED = ("rx", "tx", "blocked_drops", "tail_drops", "pg_drops", "watchdog_tx_drops", "watchdog_rx_drops",
-           "fault_drops", "lost", "drop_phase")
+           "fault_drops", "lost", "flushed", "drop_phase")
 """What moves in a path."""
 PATH = _table("in_end", "out", "pg", "queue", "onward", "is_blocked", "frame_bytes", "size", "tx_time_ps",
               "drop_one_in", "arrived_ps", *COUNTED)
@@ -111,6 +115,7 @@ class Tables(NamedTuple):
     flows: NDArray[Any]
     segments: NDArray[Any]
     trains: NDArray[Any]
+    while_shut: NDArray[Any]
     rings: NDArray[Any]
     entries: NDArray[Any]
     nodes: NDArray[Any]

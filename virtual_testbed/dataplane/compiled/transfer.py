@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from virtual_testbed.dataplane.compiled import tables
 from virtual_testbed.dataplane.compiled.tables import (ACTS, BEGAN, DUE, ENDS, FREE_NODE, FREE_NODES, FURTHER, IGNORED,
                                                        INSTANTS, LANDS, MARGIN, NEVER, NONE, NOTES, NOW, PAUSED,
-                                                       PROLONGS, RESTARTS, SENT, SLOWEST_FLOW, SLOWEST_TRAIN, STARTED,
-                                                       STOPPED, WAKES, Tables)
+                                                       PROLONGS, REPEATS, RESTARTS, SENT, SLOWEST_FLOW, SLOWEST_TRAIN,
+                                                       STARTED, STOPPED, WAKES, Tables)
 from virtual_testbed.dataplane.model import counters, events, hooks
 from virtual_testbed.dataplane.model.buffer import (BufferPool, EgressQueue, GroupSnapshot, PriorityGroup,
                                                     QueueSnapshot)
@@ -24,6 +24,7 @@ from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
 from virtual_testbed.dataplane.model.port import Path, PortSnapshot, SwitchPort
 from virtual_testbed.dataplane.model.scheduler import SchedulerSnapshot
 from virtual_testbed.dataplane.model.units import pause_time_ps
+from virtual_testbed.dataplane.model.while_shut import Repetition, WhileShut
 
 LARGEST = 1 << 61
 """No number that is stepped with may be larger, so that the sum of two fits into 64 bits."""
@@ -104,6 +105,7 @@ class Transfer:
         self._segments = Rings(tables.SEGMENT)
         self._rings: list[Row] = []
         self._sources: list[tuple[int, int, int, int, int]] = []
+        self._while_shut: list[Row] = []
         self._check()
         self.tables = self._filled()
         self._flow_sums_ps = [0] * len(self._flows)
@@ -120,13 +122,8 @@ class Transfer:
         for end in self._ends:
             if self._peer(end) == NONE:
                 raise NotCompiled("a cable leads to a port that takes no part")
-        for port in self._ports:
-            if port.leak or any(port.leak_period_ps(queue) for queue in range(8)):
-                raise NotCompiled("a shut queue leaks")
-            if any(port.aging_ps(queue) for queue in range(8)):
-                raise NotCompiled("a shut queue drops what it holds")
-            if not port.ties.are_none:
-                raise NotCompiled("pauses of one port act at another")
+        if not all(port.ties.are_none for port in self._ports):
+            raise NotCompiled("pauses of one port act at another")
         for path in (lane.path for lane in self._lanes if lane.path is not None):
             if path not in self._rows:
                 raise NotCompiled("a flow leads to a port that takes no part")
@@ -145,7 +142,7 @@ class Transfer:
         shares = [*none, *(self._queue_row(queue) for queue in self._queues),
                   *none, *(self._group_row(group, port) for group, port in self._groups)]
         nodes, registers = self._nodes(shares)
-        sources = self._order(ends, trains)
+        sources = self._order(ends, trains, self._while_shut)
         times = np.full(1 << (max(2, len(sources)) - 1).bit_length(), NEVER, np.int64)
         times[:len(sources)] = [source[2] for source in sources]
         registers[NOW] = registers[BEGAN] = self._loop.now_ps
@@ -160,6 +157,7 @@ class Transfer:
                  "path": self._row(lane.path)} for lane in self._lanes]),
             np.array([self._rows[lane] for flow in self._flows for lane in flow.lanes], np.int64),
             _table(tables.FLOW, flows), self._segments.table(), _table(tables.TRAIN, trains),
+            _table(tables.WHILE_SHUT, self._while_shut),
             _table(tables.RING, self._rings), self._entries.table(), nodes,
             _table(tables.SOURCE, [{"kind": what, "row": row} for _, _, _, what, row in sources]),
             times, _winners(times), np.zeros(len(self._ends), np.int64),
@@ -213,12 +211,30 @@ class Transfer:
         busy_until_ps = bounded(port.line.busy_until_ps)
         departed = [(bounded(time_ps), self._rows[path]) for time_ps, path in port.flight]
         sent_ps = busy_until_ps if busy_until_ps > self._loop.now_ps else NEVER
+        first_shut = len(self._while_shut)
+        self._add_while_shut(port.leaks, row, False)
+        self._add_while_shut(port.aging, row, True)
         return {"is_port": 1, "to_switch": port.to_switch, "backlog": port.backlog, "turn": scheduler.turn,
                 "strict": scheduler.strict, "is_fresh": scheduler.fresh, "sending": sender.sending,
-                "tells_xon": sender.tells_xon, "repeats": sender.repeats,
+                "tells_xon": sender.tells_xon, "repeats": sender.repeats, "leak": port.leak,
+                "first_shut": first_shut, "shut": len(self._while_shut) - first_shut,
                 "tapped": port.capture_room + MARGIN if port.capture_room else 0,
                 "departed": self._ring(departed, port.flight.maxlen or 0),
                 "chooses": self._source(events.FRAME_SENT, port.index, sent_ps, SENT, row)}
+
+    def _add_while_shut(self, repeated: WhileShut, row: int, discards: bool) -> None:
+        """A row for each queue of a port that a fault does something to while it is shut."""
+        for queue in range(8):
+            period_ps = repeated.period_ps(queue)
+            running = repeated.running.get(queue, Repetition(period_ps, events.NEVER))
+            if running.period_ps != period_ps:
+                raise NotCompiled("a fault does to a shut queue what it will not do to it when it is shut again")
+            if period_ps:
+                due_ps = bounded(running.due_ps)
+                place = len(self._while_shut)
+                source = self._source(events.LEAK, repeated.first + queue, due_ps, REPEATS, place)
+                self._while_shut.append({"end": row, "queue": queue, "discards": discards, "source": source,
+                                         "period_ps": bounded(period_ps), "due_ps": due_ps})
 
     def _ring(self, entries: Sequence[tuple[int, ...]], least: int = 0) -> int:
         self._rings.append(self._entries.add(entries, least))
@@ -229,13 +245,14 @@ class Transfer:
         self._sources.append((kind, index, time_ps, what, row))
         return len(self._sources) - 1
 
-    def _order(self, ends: list[Row], trains: list[Row]) -> list[tuple[int, int, int, int, int]]:
-        """Sources in the order of the events of one instant, and their numbers where they are used."""
+    def _order(self, ends: list[Row], *with_one: list[Row]) -> list[tuple[int, int, int, int, int]]:
+        """Sources in the order of the events of one instant, and their numbers where they are used; `with_one`: rows
+        that have one source."""
         order = sorted(range(len(self._sources)), key=lambda number: self._sources[number][:2])
         place = {number: rank for rank, number in enumerate(order)}
         for row in ends:
             row.update({use: place[row[use]] for use in ("lands", "chooses", "acts", "ends")})
-        for row in trains:
+        for row in (row for rows in with_one for row in rows):
             row.update({"source": place[row["source"]]})
         return [self._sources[number] for number in order]
 
@@ -435,12 +452,15 @@ class Transfer:
             None if row["current"] == NONE else self._paths[row["current"]],
             tuple((time_ps, self._paths[what])
                   for time_ps, what in self._ring_of(self.tables.entries, row["departed"])),
-            row["backlog"], row["gate"], port.leak, row["sending"],
+            row["backlog"], row["gate"], row["leak"], row["sending"],
             SchedulerSnapshot(row["turn"], tuple(each["deficit"] for each in classes), bool(row["is_fresh"])),
             tuple(GroupSnapshot(group["reserved"], group["shared"], group["peak"], group["headroom"],
                                 group["headroom_peak"], bool(group["xoff"])) for group in groups),
             tuple(QueueSnapshot(queue["reserved"], queue["shared"], queue["peak"],
                                 tuple(self._content(queue["first_node"]))) for queue in queues)))
+        shut = self.tables.while_shut[row["first_shut"]:row["first_shut"] + row["shut"]]
+        port.leaks.restore(_running(shut[shut["discards"] == 0]))
+        port.aging.restore(_running(shut[shut["discards"] == 1]))
 
     def _content(self, number: int) -> Iterator[tuple[Path, int]]:
         """Runs of frames from a node on."""
@@ -476,6 +496,11 @@ class Transfer:
                 observer.control_arrived(self._items[-1 - what].frame, time_ps)
         elif isinstance(port, SwitchPort):
             port.tell(self._paths[what], sent, time_ps)
+
+
+def _running(rows: NDArray[Any]) -> dict[int, Repetition]:
+    """What of WHILE_SHUT is expected, by queue."""
+    return {row["queue"]: Repetition(row["period_ps"], row["due_ps"]) for row in _rows(rows) if row["due_ps"] < NEVER}
 
 
 def _pool_row(pool: BufferPool) -> Row:

@@ -31,10 +31,11 @@ MANY_REGENERATIONS = 16
 MOST_USELESS = 16
 """After so many steady states since the last change that ended before they could be used, compiled code no longer stops
 where one could be: each stop carries the state of all ports out of the tables and back."""
-MOST_FOR_ALTERNATIVE = 16
+MOST_FOR_ALTERNATIVE = 2
 """The alternative may cost so many times what stepping in compiled code would have. That is not free of other costs:
-between its turns the state of all ports is looked through. Measured: 2 to 4 times where components get far apart, 60 to
-110 times where they are together again each few microseconds."""
+between its turns the state of all ports is looked through. Measured: 2 to 4 times where components get far apart, 15
+times beside a full line of which a frame is dropped now and then, 60 to 110 times where they are together again each
+few microseconds."""
 EVENTS_PER_FRAME = 4
 """It is sent, reaches the switch, leaves it, and reaches its end."""
 MOST_FOR_LATENCY = 50_000

@@ -112,10 +112,11 @@ class EventLoop:
         """Add a traffic event: (instant, kind, index unique among its kind, action)."""
         heappush(self.heap, event)
 
-    def at(self, time_ps: int, action: Action, kind: int = TIMER) -> None:
-        """Run `action` at `time_ps`, a date of its own: no skip moves or crosses it. Of one kind, first set first."""
+    def at(self, time_ps: int, action: Action, kind: int = TIMER, index: int | None = None) -> None:
+        """Run `action` at `time_ps`, a date of its own: no skip moves or crosses it. Of one kind by index, unique among
+        it, or first set first."""
         self._sequence += 1
-        heappush(self.timers, (time_ps, kind, self._sequence, action))
+        heappush(self.timers, (time_ps, kind, self._sequence if index is None else index, action))
         if time_ps <= self._last_ps:
             self._last_ps = time_ps - 1
 

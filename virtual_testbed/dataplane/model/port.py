@@ -246,8 +246,8 @@ class SwitchPort:
         self.leaving: list[Path] = []
         self.finish = self._finish
         self.observer: DataObserver | None = None
-        self.leaks = WhileShut(self.leak_period_ps, self.let_out, switch.loop)
-        self.aging = WhileShut(self.aging_ps, self.age, switch.loop)
+        self.leaks = WhileShut(self.leak_period_ps, self.let_out, switch.loop, 16 * index)
+        self.aging = WhileShut(self.aging_ps, self.age, switch.loop, 16 * index + 8)
 
     def connect(self, speed_mbps: int, propagation_ps: int, peer: object) -> None:
         """Plug the cable in."""

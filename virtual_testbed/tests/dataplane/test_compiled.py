@@ -13,7 +13,7 @@ from virtual_testbed.dataplane.compiled.cycle import COUNTS
 from virtual_testbed.dataplane.compiled.stepper import Stepper
 from virtual_testbed.dataplane.fast_forward import partition, skip
 from virtual_testbed.dataplane.model.traffic import FIRST_BIT, Duration
-from virtual_testbed.faults import BUILT_IN, Scope
+from virtual_testbed.faults import BUILT_IN, Fault, Scope
 from virtual_testbed.tests.dataplane.differential import run_case
 from virtual_testbed.tests.dataplane.differential_cases import FAMILIES, make_case
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, US, data, line_rate, names, network, pair,
@@ -22,6 +22,22 @@ from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, US, da
 SEED, MORE_SEEDS = 100, range(101, 108)
 FULL = line_rate(1024)
 EVERYWHERE = Scope()
+
+
+class LeaksOften(Fault):
+    """A shut queue lets a frame out every few microseconds."""
+
+    def leak_period_ps(self, queue, period_ps):
+        """Each queue in another time."""
+        return (31 + queue) * US
+
+
+class AgesOften(Fault):
+    """A shut queue discards what it holds every few microseconds."""
+
+    def aging_ps(self, queue, is_off, time_ps):
+        """Each queue in another time."""
+        return (33 + queue) * US
 
 
 def incast(senders, percent, dscp=3):
@@ -44,6 +60,11 @@ TRAFFIC = {
     "flows that end": (3, [data(f"d{n}", n, 2, [3], 3, rate_fps=FULL, duration=Duration(frames=20_001 + n))
                            for n in range(2)] + [storm("s", 2, {3: 0x100}, 90_000, duration=Duration(frames=37))], []),
     "a switch that answers late": (3, incast(2, 80), [BUILT_IN["slow-response"](EVERYWHERE, factor="3")]),
+    "shut queues that leak": (3, [*incast(2, 80), storm("s", 2, {3: 0x2000}, 20_000)], [LeaksOften()]),
+    "a queue that stays shut and leaks": (3, [*incast(2, 40), storm("s", 2, {3: 0xFFFF, 4: 0xFFFF})], [LeaksOften()]),
+    "shut queues that discard": (3, [*incast(2, 80), storm("s", 2, {3: 0x2000, 4: 0x1000}, 20_000)],
+                                 [AgesOften(), LeaksOften()]),
+    "a queue that stays shut and discards": (3, [*incast(2, 40), storm("s", 2, {3: 0xFFFF})], [AgesOften()]),
 }
 
 
@@ -165,20 +186,6 @@ def test_what_does_not_fit_into_64_bits_is_stepped_without_it():
         reasons = net.statistics().not_skipped
     assert reasons["not stepped by compiled code: a number beyond 64 bits"] and not net.statistics().compiled_events
     assert net.flow_counters("d0").frames_rx > 500
-
-
-@pytest.mark.parametrize(("name", "option", "reason"), [
-    ("pause-leaks", "period_ms", "a shut queue leaks"),
-    pytest.param("held-frames-aged", "ms", "a shut queue drops what it holds",
-                 marks=[pytest.mark.slow("every dropped frame is an event: half a minute"),
-                        pytest.mark.long("as the other")]),
-])
-def test_a_queue_that_leaks_is_stepped_without_it(name, option, reason):
-    """One that drops what it holds, too."""
-    flows = [*incast(2, 80), storm("s", 2, {3: 0xFFFF})]
-    with patch.object(skip, "COMPILED_FROM", 100):
-        found = run(3, flows, [BUILT_IN[name](EVERYWHERE, **{option: "1"})], 3 * MS).statistics()
-    assert found.not_skipped[f"not stepped by compiled code: {reason}"]
 
 
 def test_tables_grow(monkeypatch):
