@@ -14,6 +14,7 @@ from virtual_testbed.faults.options import NumberedFault, choice, concerns
 Hashes = Mapping[str, Mapping[str, str]]
 BITS = 32
 QUEUES = 8
+_QUEUE_BYTES = re.compile(r"SAI_QUEUE_STAT_BYTES")
 _EVENTS = re.compile(r"SAI_(?!.*(OCCUPANCY|WATERMARK)).*_(PKTS|PACKETS|OCTETS|BYTES|DISCARDS|ERRORS)")
 _OF_WATCHDOG = "PFC_WD_"
 _OF_QUEUE = "SAI_QUEUE_STAT_"
@@ -209,19 +210,21 @@ class QueueWatermarksMiscounted(_Share):
 
 
 class CountersWrap(NumberedFault):
-    """The port's counters of frames and bytes have `bits` (32) bits, and begin `before` (1000) below their end: after
-    so many events they begin anew at 0.
+    """The port's counters of frames and bytes (with `only=queue-bytes` those of bytes that left through its queues)
+    have `bits` (32) bits, and begin `before` (1000) below their end: after so many events they begin anew at 0.
 
     Raises:
-        ValueError: `before` is more than the bits can count.
+        ValueError: `before` is more than the bits can count; `only` is something else.
     """
 
     name = "counters-wrap"
-    options = ("bits", "before")
+    options = ("bits", "before", "only")
     defaults = {"bits": BITS, "before": 1000}
+    words = ("only",)
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
+        self._fields = _QUEUE_BYTES if choice(options, "only", "queue-bytes", "all") == "queue-bytes" else _EVENTS
         if self.number("before") > 1 << self.number("bits"):
             raise ValueError(f"{self.number('before')} is no value for before: expected at most what "
                              f"{self.number('bits')} bits can count")
@@ -229,7 +232,7 @@ class CountersWrap(NumberedFault):
     def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         """Modulo what the bits can count."""
         size = 1 << self.number("bits")
-        return {name: str((int(value) - self.number("before")) % size) if _EVENTS.fullmatch(name) else value
+        return {name: str((int(value) - self.number("before")) % size) if self._fields.fullmatch(name) else value
                 for name, value in fields.items()}
 
 

@@ -117,11 +117,10 @@ class DataCounters:
         )
 
     def least(self) -> int:
-        """The smallest count of all."""
+        """The smallest count of frames. One of bytes that falls alone was not cleared: frames are cleared with it."""
         ports = (self.leaving, *self.entering.values())
         groups = [count for counts in self.group_drops.values() for count in counts.values()]
-        of_queues = (self.queues, self.queue_drops, self.queue_bytes, self.queue_drop_bytes)
-        queues = [count for counts in of_queues for count in counts.values()]
+        queues = [*self.queues.values(), *self.queue_drops.values()]
         return min(*(port.least() for port in ports), *queues, *groups)
 
 
