@@ -1,11 +1,13 @@
-"""M2O-7: one lossy queue of the port under test gets a scheduler of its own, with half its weight, and the line must be
-shared by that while lossy data from two ports is too much for it; then the queue's row is put back. What an ASIC is
-told of one queue must take effect, and leave the others as they were. Nothing lossless is sent: which lossy frames are
-dropped where they enter would be chance then (`congestion`)."""
+"""M2O-7: one lossy queue of the port under test gets a scheduler of its own, with half as much weight again, and the
+line must be shared by that while lossy data from two ports is too much for it; then the queue's row is put back. What
+an ASIC is told of one queue must take effect, and leave the others as they were. Nothing lossless is sent: which lossy
+frames are dropped where they enter would be chance then (`congestion`)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 
 from ..lab.configuration import NAME, as_found, configured, keys_of_port, read_config, reference
 from ..lab.lab import Lab
@@ -23,8 +25,9 @@ from .targets import CHANGEABLE
 
 CHANGED_WEIGHT = PlanCase("m2o-weight-changed", "M2O-7", (LOSSY,))
 LOSSY_PERCENT = 75
-"""Of the line of each of two ports: of two lossy priorities or more each wants more than it gets, also where another
-one has half its weight."""
+"""Of the line of each of two ports: of lossy priorities of equal weights each wants more than it gets, also the one
+that has half as much weight again."""
+MOST_WEIGHT = 100  # of a scheduler, by sonic-scheduler.yang
 
 
 def congest_reweighted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
@@ -35,7 +38,7 @@ def congest_reweighted(lab: Lab, case: PlanCase, target: Target, before: DutCoun
             or the switch did not take the rows, or did not take those back that were found.
     """
     config_db = read_config(lab)
-    rows = lighter(lab, config_db)
+    rows = heavier(lab, config_db)
     with configured(lab, config_db, rows):
         return CONGESTION.measure(replace(lab, config_db=as_found(config_db, rows)), case, target, before)
 
@@ -48,13 +51,14 @@ def too_much_lossy(lab: Lab, target: Target) -> OfferedLoad:
     return offered_load(lab, loads, times=times)
 
 
-def lighter(lab: Lab, config_db: ConfigDb) -> Rows:
-    """The rows that give the lossy queue of the greatest weight half of it (one of weight 1 keeps that), and with it
-    those that its row is for too. It then wants more than it gets even more than before."""
+def heavier(lab: Lab, config_db: ConfigDb) -> Rows:
+    """The rows that give the lossy queue of the least weight half as much again, up to `MOST_WEIGHT`, and with it those
+    that its row is for too: more than four bits hold where it has SONiC's default, 14."""
     qos = lab.subject.qos
     schedulers = read_schedulers(config_db, qos)
-    queue = max(qos.reached_lossy, key=lambda number: schedulers[number].weight)
-    scheduler = {"type": WEIGHTED, "weight": str(schedulers[queue].weight // 2 or 1)}
+    queue = min(qos.reached_lossy, key=lambda number: (schedulers[number].strict, schedulers[number].weight))
+    weight = min(ceil(schedulers[queue].weight * Fraction(3, 2)), MOST_WEIGHT)
+    scheduler = {"type": WEIGHTED, "weight": str(weight)}
     keys = keys_of_port(config_db, lab.dut.name, "QUEUE", qos.port)
     key = next(one for one, queues in keys.items() if queue in queues)
     row = config_db["QUEUE"][key]

@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases.reweighted import lighter
+from tests.common.pfc.cases.reweighted import heavier
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import PortQos
 
 QOS = PortQos("vtb-t0-01", "Ethernet0", (3, 4), {0: (8,), 1: (1,), 2: (2,), 3: (3,), 4: (4,)}, "AZURE")
-WEIGHTS = {"low": "14", "high": "15", "one": "1"}
+WEIGHTS = {"low": "14", "high": "15", "one": "1", "most": "90"}
 
 
 def rows_for(**schedulers):
@@ -21,18 +21,20 @@ def rows_for(**schedulers):
     profiles = {name: {"type": "DWRR", "weight": weight} for name, weight in WEIGHTS.items()}
     config_db = {"QUEUE": queues, "SCHEDULER": {**profiles, "strict": {"type": "STRICT"}}}
     lab = SimpleNamespace(subject=SimpleNamespace(qos=QOS), dut=SimpleNamespace(name="vtb-t0-01"))
-    return lighter(lab, config_db)
+    return heavier(lab, config_db)
 
 
 @pytest.mark.parametrize("schedulers, key, weight", [
-    ({"q0": "low", "q1": "low", "q2": "low", "q3_4": "high"}, "Ethernet0|0", "7"),
-    ({"q0": "one", "q1": "low", "q2": "high", "q3_4": "high"}, "Ethernet0|2", "7"),
-    ({"q0_2": "low", "q3_4": "high"}, "Ethernet0|0-2", "7"),
-    ({"q0": "strict", "q1": "low", "q2": "strict", "q3_4": "high"}, "Ethernet0|1", "7"),
-    ({"q0_2": "one", "q3_4": "one"}, "Ethernet0|0-2", "1"),
+    ({"q0": "low", "q1": "low", "q2": "low", "q3_4": "high"}, "Ethernet0|0", "21"),
+    ({"q0": "high", "q1": "low", "q2": "most", "q3_4": "one"}, "Ethernet0|1", "21"),
+    ({"q0_2": "high", "q3_4": "low"}, "Ethernet0|0-2", "23"),
+    ({"q0": "strict", "q1": "low", "q2": "strict", "q3_4": "high"}, "Ethernet0|1", "21"),
+    ({"q0_2": "one", "q3_4": "one"}, "Ethernet0|0-2", "2"),
+    ({"q0_2": "most", "q3_4": "one"}, "Ethernet0|0-2", "100"),
+    ({"q0_2": "strict", "q3_4": "high"}, "Ethernet0|0-2", "2"),
 ])
-def test_the_greatest_weight_of_a_lossy_queue_is_halved(schedulers, key, weight):
-    """It is never 0, and the row keeps what else it has."""
+def test_the_least_weight_of_a_lossy_queue_is_half_as_much_again(schedulers, key, weight):
+    """It is never more than SONiC takes, and the row keeps what else it has."""
     rows = rows_for(**schedulers)
     assert rows["SCHEDULER"] == {"PFC_QUALIFICATION": {"type": "DWRR", "weight": weight}}, rows
     assert rows["QUEUE"] == {key: {"scheduler": "PFC_QUALIFICATION", "wred_profile": "AZURE_LOSSLESS"}}, rows
