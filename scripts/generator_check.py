@@ -79,7 +79,7 @@ def _flow(lab: Lab, name: str, frames: int | None = None, size: int = FRAME_BYTE
 def configured(lab: Lab, flows: Sequence[FlowPlan], captured: str = "") -> Iterator[Generator]:
     """The generator with these flows, and the port that is captured; in the end nothing is sent."""
     traffic = lab.builder.build(flows)
-    lab.generator.push(capturing(traffic, captured) if captured else traffic)
+    lab.generator.push(capturing(traffic, [captured]) if captured else traffic)
     try:
         yield lab.generator
     finally:

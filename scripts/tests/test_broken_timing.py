@@ -300,7 +300,7 @@ CLASS_CASES = [
              "quanta for 4, "),
     ),
 ]
-SENT_CASES = [
+SENT_ONE = [
     case(ONE, "zero-source-sent@Ethernet68,priority=3", "FAIL PASS", "source source-own",
          "Ethernet68: expected a unicast source that is not zero in all ... pause frames captured, got ... others, the "
          "first with 00:00:00:00:00:00"),
@@ -321,6 +321,19 @@ SENT_CASES = [
          "Ethernet84 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
     case(ONE, "xoff-not-sent@Ethernet84,priority=4", "FAIL PASS", f"xoff-sent {UNTAKEN}",
          "Ethernet84 priority 4: expected XOFF captured at Ethernet84, got 0"),
+    case(ONE, "xon-late@Ethernet88,priority=3", "FAIL PASS", "xon-level",
+         "Ethernet88 priority 3: expected at least 5065 of the 5231 frames that were held left at XON, by xon=2288, "
+         "xon_offset=2288 of pg_lossless_100000_5m_profile, got "),
+]
+SENT_CASES = [
+    *SENT_ONE,
+    *(replace(one, plan=sent.OTHERWISE) for one in SENT_ONE[:-1]),
+    case(sent.OTHERWISE, "xon-late@Ethernet88,priority=4,once_changed=yes", "FAIL PASS", "xon-level",
+         "Ethernet88 priority 4: expected at least 1927 of the 2093 frames that were held left at XON, by xon=2288, "
+         "xon_offset=2288 of PFC_QUALIFICATION, got "),
+    case(ALL, "xon-late@Ethernet88,priority=3", "FAIL PASS", "xon-level",
+         "Ethernet88 priority 3: expected at least ... frames that were held left at XON, by xon=2288, xon_offset=2288 "
+         "of pg_lossless_100000_5m_profile, got "),
     case(ALL, "zero-source-sent@Ethernet68,priority=3", "FAIL PASS", f"source source-own eight-times length {UNTAKEN}",
          "Ethernet68: expected eight pause times in all "),
     case(ALL, ODD, "FAIL PASS", f"{ODD_CHECKS} destination {UNTAKEN}", "Ethernet72: expected nothing but zero behind "),
@@ -406,7 +419,7 @@ def test_tshark_reads_the_same_in_a_capture(bench: Bench, monkeypatch: pytest.Mo
         kept.append(data)
         return read_capture(data)
 
-    monkeypatch.setattr(sent, "read_capture", keep)
+    monkeypatch.setattr("tests.common.pfc.lab.capture_file.read_capture", keep)
     bench.judge(OneCase("none@Ethernet12", "PASS", "PASS", frozenset(), "", ALL))
     file = tmp_path / "sent.pcap"
     capture = read_capture(kept[0])

@@ -283,7 +283,7 @@ def test_a_malformed_pause_frame_stays_malformed(chassis, api):
 
 
 def test_a_capture_becomes_one_of_pcapng(chassis, api, caplog):
-    traffic = capturing(make_builder(api).build([STORM]), "rx Ethernet0")
+    traffic = capturing(make_builder(api).build([STORM]), ["rx Ethernet0"])
     Generator(api, NoClock()).push(traffic)
     captured = [vport["name"] for vport in chassis.tree["vport"] if vport["capture"]["hardwareEnabled"]]
     assert captured == ["rx Ethernet0"] and "setting capture format to pcapng" in caplog.text

@@ -216,6 +216,34 @@ class HeadroomReclaimed(_Forgetful):
         return _without_headroom(config, {number for number in lossless if concerns(self, number)})
 
 
+class XonLate(Fault):
+    """The end of congestion is told when a lossless priority group is all but empty, whatever its profile says; with
+    `once_changed=yes` only once the group's profile was changed.
+    """
+
+    name = "xon-late"
+    options = ("once_changed",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._waits_for_change = choice(options, "once_changed", "yes", "no") == "yes"
+        self._configured: dict[tuple[str, int], BufferProfile] = {}
+        self._late: set[tuple[str, int]] = set()
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """Without levels for XON."""
+        return replace(config, priority_groups={
+            number: replace(profile, xon=0, xon_offset=0) if self._is_late((config.name, number), profile) else profile
+            for number, profile in config.priority_groups.items()})
+
+    def _is_late(self, group: tuple[str, int], profile: BufferProfile) -> bool:
+        if not profile.xoff or not concerns(self, group[1]):
+            return False
+        if profile != self._configured.setdefault(group, profile) or not self._waits_for_change:
+            self._late.add(group)
+        return group in self._late
+
+
 class EgressLimited(NumberedFault):
     """Queues of lossless priorities hold at most `bytes` (20800) and drop what else would leave by them, instead of
     letting it fill the priority group (sonic-mgmt#17149).
@@ -266,4 +294,4 @@ class WatchdogSetKept(Fault):
 
 FAULTS: tuple[type[Fault], ...] = (
     MapsUnbound, MapEntryWrong, MapsKept, LosslessGroupsMissing, BufferChangeLost, HeadroomDivided, WeightsForgotten,
-    WeightsReset, WeightsKept, HeadroomReclaimed, EgressLimited, WatchdogActionKept, WatchdogSetKept)
+    WeightsReset, WeightsKept, HeadroomReclaimed, XonLate, EgressLimited, WatchdogActionKept, WatchdogSetKept)

@@ -116,6 +116,19 @@ def test_headroom_reclaimed():
             assert groups == {**PORT.priority_groups, **left}
 
 
+def test_xon_late():
+    other = replace(PORT, priority_groups={**PORT.priority_groups, 3: replace(PORT.priority_groups[3], dynamic_th=-3)})
+    at_once = effect("xon-late@*,priority=3").priority_groups
+    assert at_once == {**PORT.priority_groups, 3: replace(PORT.priority_groups[3], xon=0, xon_offset=0)}
+    fault = parse_fault("xon-late@*,once_changed=yes")
+    assert fault.takes_effect(None, PORT) == PORT, "nothing was changed"
+    for before, after in (PORT, other), (other, PORT):
+        found = fault.takes_effect(before, after).priority_groups
+        assert (found[3].xon, found[3].xon_offset) == (0, 0), "its profile was changed once"
+        assert found[3].dynamic_th == after.priority_groups[3].dynamic_th
+        assert {**found, 3: None} == {**PORT.priority_groups, 3: None}, "the others' were not"
+
+
 def test_egress_limited():
     limited = effect("egress-limited@*,bytes=4160,priority=3").queues
     assert limited[3].static_th == 4160 and limited[3].dynamic_th is None and limited[3].size == 0

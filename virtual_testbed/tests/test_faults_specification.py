@@ -39,7 +39,7 @@ NAMES = {
     "xoff-early", "counted-short", "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged",
     "aging-stays-on", "frames-copied",
     "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",
-    "headroom-divided", "pfc-lost-with-watchdog", "weights-forgotten", "weights-reset", "weights-kept",
+    "xon-late", "headroom-divided", "pfc-lost-with-watchdog", "weights-forgotten", "weights-reset", "weights-kept",
     "headroom-reclaimed",
     "watchdog-action-kept", "watchdog-set-kept", "watchdog-any-pause", "watchdog-restores-in-storm",
     "watchdog-one-port-only", "watchdog-hits-another", "watchdog-drops-counted-as-sent", "drops-counted-twice",

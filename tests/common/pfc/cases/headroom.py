@@ -18,7 +18,6 @@ from ..model.checking import Place, at_least, at_priority, error_unless, fail_un
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.numbered_rows import numbers_in
 from ..model.qos import ConfigDb, PortQos
 from ..model.response_time import response_seconds
 from ..model.traffic import FlowStats
@@ -27,6 +26,7 @@ from ..record.verdict import LOSSLESS, Check
 from .buffer_threshold import smaller_threshold
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
+from .group_profiles import profiles_command, read_profile
 from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
@@ -186,7 +186,7 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     drops, drops_s = ({"group_drops": GROUPS}, drops_delay_s(lab)) if beyond else ({}, 0.0)
     queues_s = queues_delay_s(subject, lab.config_db) if beyond else None
     queues = {} if queues_s is None else {"queues_used": QUEUES}
-    before = settled_counters(lab, drops_s, {"headroom": headroom_command(tx.port), **drops})
+    before = settled_counters(lab, drops_s, {"headroom": profiles_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
     line_percent = subject.tolerances.line_percent
     to_the_cell = beyond and lab.clock.exact
@@ -364,23 +364,9 @@ def _queue_shown(run: HeadroomRun, priority: int, filled: Filled) -> Iterator[Ch
     yield fail_unless("queue-watermark", at_priority(run.subject, priority), met, expected, filled.queue_used)
 
 
-def headroom_command(port: str) -> str:
-    """A shell command that prints, for each row `BUFFER_PG_TABLE:port:groups` of APPL_DB, the row, its profile and the
-    profile's `xoff`, then `size=`, `dynamic_th=` and `pool=` of the profile. Lossless groups are there, whoever made
-    them: CONFIG_DB does not have those that SONiC derives from speed and cable."""
-    return (
-        f"for row in $(sonic-db-cli APPL_DB KEYS 'BUFFER_PG_TABLE:{port}:*'); do"
-        " profile=$(sonic-db-cli APPL_DB HGET \"$row\" profile | tr -d '[]' | sed 's/.*://');"
-        ' line="$row $profile $(sonic-db-cli APPL_DB HGET "BUFFER_PROFILE_TABLE:$profile" xoff)";'
-        " for field in size dynamic_th pool; do"
-        ' line="$line $field=$(sonic-db-cli APPL_DB HGET "BUFFER_PROFILE_TABLE:$profile" $field)"; done;'
-        ' echo "$line"; done'
-    )
-
-
 def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) -> dict[int, Headroom]:
     """The headroom of every lossless priority that data can be sent of, on a port that it enters by; `printed`: what
-    `headroom_command` printed.
+    `profiles_command` printed.
 
     Raises:
         QualificationError: a priority has none, or shares it with another one; or the cable's length is not known.
@@ -395,8 +381,8 @@ def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) ->
                 f"{qos.device} {port} priority {priority}: TC_TO_PRIORITY_GROUP_MAP leads it to group {group}: expected"
                 " a priority group of its own, whose headroom nobody else uses"
             )
-        profile, xoff_bytes, fields = _profile(printed, f"{qos.device} {port} priority {priority}", group)
-        found[priority] = Headroom(group, profile, xoff_bytes, cable_m, _room(fields, config_db))
+        profile = read_profile(printed, f"{qos.device} {port} priority {priority}", group)
+        found[priority] = Headroom(group, profile.name, profile.xoff_bytes, cable_m, _room(profile.fields, config_db))
     return found
 
 
@@ -408,20 +394,6 @@ def _room(fields: Mapping[str, str], config_db: ConfigDb) -> GroupRoom | None:
     if not all(re.fullmatch(r"-?\d+", text) for text in numbers):
         return None
     return GroupRoom(*map(int, numbers))
-
-
-def _profile(printed: str, where: str, group: int) -> tuple[str, int, dict[str, str]]:
-    """Name, `xoff` and further fields of a group's profile."""
-    for line in printed.splitlines():
-        words = [word for word in line.split() if "=" not in word]
-        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        if words and group in numbers_in(words[0].split(":")[-1]):
-            if len(words) == 3 and words[2].isdigit() and int(words[2]):
-                return words[1], int(words[2]), fields
-            raise QualificationError(
-                f"{where}: {words[0]} of APPL_DB has profile {' '.join(words[1:]) or 'none'}: expected one with an xoff"
-            )
-    raise QualificationError(f"{where}: APPL_DB has no BUFFER_PG_TABLE row for priority group {group}: deploy it first")
 
 
 def _cable_m(config_db: ConfigDb, device: str, port: str) -> int:

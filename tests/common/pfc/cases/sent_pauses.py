@@ -4,8 +4,8 @@ them. They must be right in every field, and come in time: IEEE 802.1Q clause 36
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from itertools import pairwise
@@ -13,12 +13,13 @@ from math import ceil
 from typing import Any
 
 from ..lab.capture import MAC_CONTROL, PFC_OPERATION, Capture, ControlFrame
+from ..lab.configuration import configured, read_config
 from ..lab.generator import Traffic
 from ..lab.generator_ports import capturing, end_capture, start_capture
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, pause_seconds
 from ..model.checking import (
-    Place, at_port, at_priority, at_sender, error_unless, everything_received, fail_unless, sent_as_due,
+    Place, at_port, at_priority, at_sender, error_unless, everything_received, fail_unless, priority_of, sent_as_due,
 )
 from ..model.counters import DutCounters
 from ..model.deviations import Deviation, deviation
@@ -27,16 +28,21 @@ from ..model.traffic import PAUSE_ADDRESS, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
+from .buffer_threshold import smaller_threshold
 from .engine import Procedure, Table, sending, settled_counters, unmet
 from .data_loads import DataLoad, data_flows
+from .group_profiles import profiles_command, read_profile
+from .resume_level import Resumption
 from .storm_sequence import pause_storm
 from .storm_length import storm_held
+from .switch_counters import priority_groups
 from .validity import storm_stopped, undisturbed
 
 logger = logging.getLogger(__name__)
 
 SINGLE = PlanCase("sent-pauses-single", "SENT-1")
 SEVERAL = PlanCase("sent-pauses-several", "SENT-2")
+OTHERWISE = PlanCase("sent-pauses-threshold-changed", "SENT-3")
 LOAD_PERCENT = 50
 FRAME_BYTES = 1024
 STORM_LEAD_S = 1.0
@@ -92,10 +98,12 @@ class SentRun(CaseRun):
     Attributes:
         own_mac: the switch's MAC address.
         capture: what came out of the tx port while data ran, and until the held frames had drained.
+        resumed: congested priority -> what was left of it at XON, where that can be told.
     """
 
     own_mac: str
     capture: Capture
+    resumed: Mapping[int, Resumption] = field(default_factory=dict)
 
     @property
     def tx_port(self) -> str:
@@ -108,6 +116,7 @@ class SentRun(CaseRun):
             "dut_pfc_tx_in_all": list(self.pfc_sent_in_all()),
             "own_mac": self.own_mac,
             "capture": self.capture.as_record(),
+            "resumed": {priority: one.evidence() for priority, one in self.resumed.items()},
         }
 
     def pauses_of(self, priority: int) -> list[tuple[int, int]]:
@@ -123,9 +132,9 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Se
     tx_port = lab.builder.port_name(lab.subject.pair.tx.port)
     seconds = hold_s(lab, target)
     data = traffic.names(Role.TEST)
-    captured = b""
+    captured = left = b""
     with sending(lab, traffic):
-        start_capture(lab.generator, [tx_port])
+        start_capture(lab.generator, _captured_ports(lab))
         lab.generator.start(traffic.names())
         lab.clock.sleep(STORM_LEAD_S)
         if not lab.clock.exact:
@@ -137,17 +146,64 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Se
         lab.generator.stop(traffic.names(Role.STORM))
         lab.clock.sleep(seconds)
         captured = captured or end_capture(lab.generator, tx_port)
+        if lab.clock.exact:
+            left = end_capture(lab.generator, lab.builder.port_name(lab.port))
         drained = lab.generator.stats(traffic.flows)
     after = settled_counters(lab)
     phases = {"paused": held, "drained": drained}
-    return SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, _read(captured))
+    capture, data_left = _read(captured, left)
+    run = SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, capture)
+    return replace(run, resumed=_resumed(lab, run, data_left)) if lab.clock.exact else run
 
 
-def _read(data: bytes) -> Capture:
-    """The frames of a capture file."""
-    from ..lab.capture_file import read_capture
+def measure_otherwise(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SentRun:
+    """SENT-3: the same where the groups have another profile than the switch was found with: theirs, with a smaller
+    threshold. Then that is put back."""
+    config_db = read_config(lab)
+    with configured(lab, config_db, smaller_threshold(lab, config_db, target)):
+        return measure(lab, case, target, before)
 
-    return read_capture(data)
+
+def _captured_ports(lab: Lab) -> list[str]:
+    """The generator ports that are captured: behind the tx port, where pauses come, and by an exact clock behind the
+    port under test too, where data leaves."""
+    ports = [lab.subject.pair.tx.port, *([lab.port] if lab.clock.exact else [])]
+    return [lab.builder.port_name(port) for port in ports]
+
+
+def _read(pauses: bytes, data: bytes) -> tuple[Capture, list[tuple[int, int]]]:
+    """The frames of two capture files: of the one with pauses, and when frames of which DSCP came in the other, if
+    there is one."""
+    from ..lab.capture_file import read_capture, read_dscps
+
+    return read_capture(pauses), read_dscps(data) if data else []
+
+
+def _resumed(lab: Lab, run: SentRun, data: Sequence[tuple[int, int]]) -> dict[int, Resumption]:
+    """Congested priority -> what was left of it at XON; none where no XON was captured after an XOFF.
+
+    Args:
+        data: when (nanoseconds) a frame of which DSCP left by the port under test.
+    """
+    printed = lab.dut.ask({"profiles": profiles_command(run.tx_port)})["profiles"]
+    groups = priority_groups(lab.config_db, lab.dut.name, run.tx_port)
+    found = {}
+    for flow in run.flows("paused", Role.TEST):
+        priority = priority_of(flow)
+        xons_ns = _xons_ns(run.pauses_of(priority))
+        if xons_ns:
+            place = run.subject.where(priority, run.tx_port)
+            profile = read_profile(printed, place, groups.get(priority, priority))
+            dscps = run.subject.qos.dscps[priority]
+            gone = sum(1 for at_ns, dscp in data if at_ns <= xons_ns[0] and dscp in dscps)
+            held = flow.frames_tx - flow.frames_rx
+            found[priority] = Resumption(profile, int(flow.plan.mean_bytes), held, gone)
+    return found
+
+
+def _xons_ns(pauses: Sequence[tuple[int, int]]) -> list[int]:
+    """When (nanoseconds) the end of congestion was told, of pauses as `SentRun.pauses_of` has them."""
+    return [at_ns for (_, before), (at_ns, quanta) in pairwise(pauses) if before and not quanta]
 
 
 def hold_s(lab: Lab, target: Target) -> float:
@@ -174,7 +230,7 @@ def congesting_traffic(lab: Lab, target: Target) -> Traffic:
         storm = replace(storm, seconds=STORM_S)
         each = ceil(2 * lab.subject.buffer.size_bytes / FRAME_BYTES / len(data))
         data = [replace(flow, seconds=None, frames=each) for flow in data]
-    return capturing(lab.builder.build([storm, *data]), lab.builder.port_name(lab.subject.pair.tx.port))
+    return capturing(lab.builder.build([storm, *data]), _captured_ports(lab))
 
 
 def validity(run: SentRun) -> Iterator[Check]:
@@ -285,6 +341,8 @@ def _times(run: SentRun) -> Iterator[Check]:
             seen = f"a time of {sent[-1][1]} in the last of {len(sent)}"
             expected = "XON, a time of 0, as the last pause frame once the storm had stopped"
             yield fail_unless("xon-sent", place, sent[-1][1] == 0, expected, seen)
+        if priority in run.resumed:
+            yield run.resumed[priority].check(place)
 
 
 def _each(
@@ -324,4 +382,6 @@ def sends_unused_times_as_zero(asic: str) -> bool:
 CASES: Table = {
     SINGLE: Procedure(measure, validity, judge, targets.first_lossless),
     SEVERAL: Procedure(measure, validity, judge, targets.several_lossless),
+    OTHERWISE: Procedure(measure_otherwise, validity, judge, targets.first_lossless.where(
+        lambda subject: subject.changeable, targets.CHANGEABLE)),
 }

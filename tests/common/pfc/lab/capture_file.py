@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 from scapy.contrib.mac_control import MACControlClassBasedFlowControl
 from scapy.error import Scapy_Exception
+from scapy.layers.inet import IP
+from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapReader
 
@@ -31,15 +33,31 @@ def read_capture(data: bytes) -> Capture:
     Raises:
         QualificationError: it is no capture file of Ethernet frames.
     """
+    captured = _captured(data)
+    control = tuple(decode(frame, at_ns) for at_ns, frame in captured if is_control(frame))
+    return Capture(len(captured), control, hashlib.sha256(data).hexdigest())
+
+
+def read_dscps(data: bytes) -> list[tuple[int, int]]:
+    """When IP frames of a capture file, as `read_capture` takes it, came (nanoseconds), and their DSCP.
+
+    Raises:
+        QualificationError: see `read_capture`.
+    """
+    heads = ((at_ns, Ether(frame)) for at_ns, frame in _captured(data))
+    return [(at_ns, (head[IP].tos if IP in head else head[IPv6].tc) >> 2)
+            for at_ns, head in heads if IP in head or IPv6 in head]
+
+
+def _captured(data: bytes) -> list[tuple[int, bytes]]:
+    """Time in nanoseconds, and bytes, of each captured frame; raises QualificationError where it is no capture file."""
     try:
-        captured = list(_frames(data))
+        return list(_frames(data))
     except (Scapy_Exception, EOFError, struct.error) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise QualificationError(
             f"the traffic generator's capture ({len(data)} bytes) is no pcap or pcapng file: {reason}"
         ) from error
-    control = tuple(decode(frame, at_ns) for at_ns, frame in captured if is_control(frame))
-    return Capture(len(captured), control, hashlib.sha256(data).hexdigest())
 
 
 def is_control(frame: bytes) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from .generator import Generator, Traffic
 
 
-def capturing(traffic: Traffic, port_name: str) -> Traffic:
-    """A configuration, in which from now on what arrives at this generator port can be captured."""
-    traffic.config.captures.capture(name="captured", port_names=[port_name], format="pcap", overwrite=False)
+def capturing(traffic: Traffic, port_names: Sequence[str]) -> Traffic:
+    """A configuration, in which from now on what arrives at these generator ports can be captured."""
+    traffic.config.captures.capture(name="captured", port_names=list(port_names), format="pcap", overwrite=False)
     return traffic
 
 

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from tests.common.pfc.lab.capture import ControlFrame
-from tests.common.pfc.lab.capture_file import decode, read_capture
+from tests.common.pfc.lab.capture_file import decode, read_capture, read_dscps
 from tests.common.pfc.model.errors import QualificationError
 
 XOFF = bytes.fromhex("0180c2000001 02aabbccddee 8808 0101 0018" + "0000" * 3 + "ffff 1000" + "0000" * 3) + bytes(26)
@@ -80,6 +80,15 @@ def test_a_file_of_pauses_and_data(written):
     moments = [frame.at_ns - 7 * 10**9 for frame in read.control]
     assert moments == [0, 2000, 3000, 4000], f"read {moments}"
     assert read.as_record()["control_frames"] == 4, f"recorded {read.as_record()}"
+
+
+@pytest.mark.parametrize("written", [pcap, pcapng])
+def test_when_frames_of_which_dscp_came(written):
+    """Of IPv4 and IPv6, by the upper six bits of type of service and traffic class."""
+    ipv4 = bytes.fromhex("020000000001 020000000002 0800 450d0014000000004011 0000 c0000201 c0000202")
+    ipv6 = bytes.fromhex("020000000001 020000000002 86dd 6d100000 0000 3b40") + bytes(32)
+    read = [(at_ns - 7 * 10**9, dscp) for at_ns, dscp in read_dscps(written([XOFF, ipv4, ipv6, ipv4]))]
+    assert read == [(1000, 3), (2000, 52), (3000, 3)], f"read {read}"
 
 
 @pytest.mark.parametrize("data", [b"", b"no capture at all, but long enough for a header"])

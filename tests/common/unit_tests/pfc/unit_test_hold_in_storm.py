@@ -7,9 +7,9 @@ import pytest
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.headroom import (
-    SINGLE, Delays, Filled, Headroom, HeadroomRun, _queue_shown, check_shared, covered, headroom_command,
-    queues_delay_s,
+    SINGLE, Delays, Filled, Headroom, HeadroomRun, _queue_shown, check_shared, covered, queues_delay_s,
 )
+from tests.common.pfc.cases.group_profiles import profiles_command
 from tests.common.pfc.cases.group_room import GroupRoom
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran_and_load_applied
 from tests.common.pfc.cases.switch_counters import queue_watermark_delay_s, queues_used
@@ -56,7 +56,7 @@ def test_headroom_that_leaves_no_time_shows_nothing():
         "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3", "4": "4"}},
         "CABLE_LENGTH": {"AZURE": {"Ethernet64": "5m"}},
     }
-    host.answers[headroom_command("Ethernet64")] = ("BUFFER_PG_TABLE:Ethernet64:3-4 small 30720", 0)
+    host.answers[profiles_command("Ethernet64")] = ("BUFFER_PG_TABLE:Ethernet64:3-4 small 30720", 0)
     before, lab = lab.dut.counters(), replace(lab, config_db={**lab.config_db, **tables})
     with pytest.raises(QualificationError) as raised:
         covered(lab, SINGLE, (3,), before)

@@ -1,0 +1,64 @@
+"""At what level of its priority group a port tells senders to go on: XON, by SONiC's `BUFFER_PROFILE`, once the group
+has no more than `xon` bytes, or than `xon_offset` below its threshold, whichever is more (SAI's `XON_TH`,
+`XON_OFFSET_TH`). One that waits until the group is empty lets the line behind it run dry.
+
+Both ports are captured: frames that had left by the instant of XON are missing in the group then. That needs captures
+of two ports on one clock, which only an exact one is known to be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..model.checking import Place, at_least
+from ..record.verdict import Check
+from .group_profiles import GroupProfile
+from .group_room import MOST_CELL_BYTES
+
+UNDER_WAY = 2
+"""Frames that may be on the line, or not yet given back, when XON leaves."""
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """One priority, when its storm ended.
+
+    Attributes:
+        profile: of its priority group.
+        frame_bytes: of its frames, with FCS.
+        held: frames that the switch held in the storm.
+        gone: those of them that had been captured at the port under test when XON was at the tx port.
+    """
+
+    profile: GroupProfile
+    frame_bytes: int
+    held: int
+    gone: int
+
+    @property
+    def left(self) -> int:
+        """Frames that the group had at XON."""
+        return max(0, self.held - self.gone)
+
+    @property
+    def due(self) -> int:
+        """Frames that it must have had at least. Of what it held headroom had no more than its size; the rest was
+        below the threshold. A frame takes its size in buffer, and at most the rest of a cell."""
+        by_xon = self.profile.number("xon") // (self.frame_bytes + MOST_CELL_BYTES - 1)
+        offset = self.profile.number("xon_offset")
+        above = -(-(self.profile.xoff_bytes + offset) // self.frame_bytes)
+        return max(0, by_xon - UNDER_WAY, self.held - above - UNDER_WAY if offset else 0)
+
+    def evidence(self) -> dict[str, Any]:
+        """The numbers, for the record."""
+        return {
+            "profile": self.profile.name, "xon": self.profile.number("xon"),
+            "xon_offset": self.profile.number("xon_offset"), "held_frames": self.held, "left_at_xon": self.left,
+        }
+
+    def check(self, place: Place) -> Check:
+        """Whether XON came as soon as the group was at its level."""
+        levels = f"xon={self.profile.number('xon')}, xon_offset={self.profile.number('xon_offset')}"
+        expected = f"of the {self.held} frames that were held left at XON, by {levels} of {self.profile.name}"
+        return at_least("xon-level", place, self.due, expected, self.left)

@@ -1,0 +1,61 @@
+"""SENT: how much a priority group must have left when its port tells senders to go on."""
+
+import pytest
+
+from tests.common.pfc.cases.group_profiles import GroupProfile, read_profile
+from tests.common.pfc.cases.resume_level import Resumption
+from tests.common.pfc.model.checking import Place
+from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.record.verdict import LOSSLESS, Status
+
+WHERE = "vtb-t0-01 Ethernet64 priority 3"
+PRINTED = """BUFFER_PG_TABLE:Ethernet64:0 ingress_lossy_profile  size=0 dynamic_th=3 pool=ingress xon= xon_offset=
+BUFFER_PG_TABLE:Ethernet64:3-4 small 30720 size=1248 dynamic_th=-1 pool=ingress xon=0 xon_offset=2288
+"""
+
+
+def resumption(held, gone, **fields):
+    """1024-byte frames, a headroom of 30720 bytes, and these fields of the profile."""
+    return Resumption(GroupProfile("small", 30_720, fields), 1024, held, gone)
+
+
+@pytest.mark.parametrize("fields, due", [
+    ({"xon": "0", "xon_offset": "2288"}, 1000 - 33 - 2),
+    ({"xon": "2288", "xon_offset": "2288"}, 1000 - 33 - 2),
+    ({"xon": "20480"}, 14 - 2),
+    ({"xon": "20480", "xon_offset": "0"}, 14 - 2),
+    ({"xon": "20480", "xon_offset": "1000000"}, 14 - 2),
+    ({"xon": "0"}, 0),
+    ({}, 0),
+])
+def test_the_higher_level_counts(fields, due):
+    """`xon_offset` counts from the threshold, which is what was held without headroom."""
+    found = resumption(1000, 0, **fields)
+    assert found.due == due, found
+
+
+@pytest.mark.parametrize("gone, status", [
+    (0, Status.PASS), (4, Status.PASS), (35, Status.PASS), (36, Status.FAIL), (1000, Status.FAIL), (2000, Status.FAIL),
+])
+def test_too_few_are_left(gone, status):
+    """Two frames may be on the line."""
+    check = resumption(1000, gone, xon_offset="2288").check(Place(WHERE, LOSSLESS))
+    assert check.status is status, check
+    assert f"got {max(0, 1000 - gone)}" in check.message or status is Status.PASS, check
+
+
+def test_what_appl_db_says():
+    """Of the group's own row."""
+    found = read_profile(PRINTED, WHERE, 4)
+    assert (found.name, found.xoff_bytes, found.number("xon_offset")) == ("small", 30_720, 2288), found
+    assert (found.number("xon"), found.number("dynamic_th"), found.number("pool")) == (0, 0, 0), "no numbers are 0"
+
+
+@pytest.mark.parametrize("group, said", [
+    (0, "has profile ingress_lossy_profile: expected one with an xoff"),
+    (5, "APPL_DB has no BUFFER_PG_TABLE row for priority group 5: deploy it first"),
+])
+def test_a_group_without_headroom_is_refused(group, said):
+    """By name."""
+    with pytest.raises(QualificationError, match=said):
+        read_profile(PRINTED, WHERE, group)
