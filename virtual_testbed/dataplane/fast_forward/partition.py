@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from virtual_testbed.dataplane.fast_forward import skip
 from virtual_testbed.dataplane.fast_forward.components import Component
 from virtual_testbed.dataplane.fast_forward.ledger import Ledger
-from virtual_testbed.dataplane.fast_forward.skip import Skip
+from virtual_testbed.dataplane.fast_forward.skip import Cost, Skip
 from virtual_testbed.dataplane.model.buffer import BufferPool
 from virtual_testbed.dataplane.model.events import NEVER, EventLoop
 
@@ -183,13 +183,13 @@ class Partition:
         """Whether it is the turn of all together."""
         return self.loop.instants < self._turn_of_all_ends
 
-    def cost(self) -> tuple[int, int]:
-        """Work since one of the last `SESSIONS_JUDGED` sessions began, and how many ps have passed since; zeros where
-        there was none since the last change. What is stepped between two sessions counts."""
+    def cost(self) -> Cost:
+        """Since one of the last `SESSIONS_JUDGED` sessions began; nothing where there was none since the last change.
+        What is stepped between two sessions counts."""
         if self._judged_from is None:
-            return 0, 0
+            return Cost(0, 0)
         work, time_ps = self._judged_from
-        return self.loop.work - work, self.loop.now_ps - time_ps
+        return Cost(self.loop.work - work, self.loop.now_ps - time_ps)
 
     def advance(self, whole: Skip, last_ps: int) -> bool:
         """Advance everything towards `last_ps`, as far as the components can be advanced apart; False: not at all.

@@ -4,7 +4,7 @@ counted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from virtual_testbed.dataplane.compiled import Compiled
 from virtual_testbed.dataplane.fast_forward.ledger import Ledger
@@ -44,6 +44,13 @@ LONGEST_WAIT_PS = 10_000_000_000
 """Where a steady state can be used only after longer than this, cycles are looked for too: one may be seen sooner."""
 
 
+class Cost(NamedTuple):
+    """Work that was done, and how much simulated time has passed for it."""
+
+    work: int
+    passed_ps: int
+
+
 class Alternative(Protocol):
     """What a set of ports tries where its traffic is not steady."""
 
@@ -56,9 +63,9 @@ class Alternative(Protocol):
     def is_turn_of_all(self) -> bool:
         """Whether all ports are to be stepped together for a while, in case they recur."""
 
-    def cost(self) -> tuple[int, int]:
-        """What it has cost lately: work done, and ps passed, since one of its latest attempts began; zeros where there
-        was none since the last change."""
+    def cost(self) -> Cost:
+        """What it has cost lately, since one of its latest attempts began; nothing where there was none since the last
+        change."""
 
 
 class NoAlternative:
@@ -75,9 +82,9 @@ class NoAlternative:
         """Takes no turns."""
         return False
 
-    def cost(self) -> tuple[int, int]:
+    def cost(self) -> Cost:
         """Does nothing."""
-        return 0, 0
+        return Cost(0, 0)
 
 
 class Skip(Watcher):
@@ -251,8 +258,8 @@ class Skip(Watcher):
 
     def _judge_alternative(self) -> None:
         """Give the alternative up, until the next change, once it has cost far more than compiled code would have."""
-        work, passed_ps = self._alternative.cost()
-        if work > COMPILED_FROM and work > MOST_FOR_ALTERNATIVE * self._compiled_work(passed_ps):
+        cost = self._alternative.cost()
+        if cost.work > COMPILED_FROM and cost.work > MOST_FOR_ALTERNATIVE * self._compiled_work(cost.passed_ps):
             self._alternative_given_up = True
 
     def _has_alternative(self) -> bool:
