@@ -161,6 +161,11 @@ class PriorityGroup(Share):
         self.is_lossless = self.headroom_size > 0
         self.xon, self.xon_offset = (profile.xon, profile.xon_offset) if profile else (0, 0)
 
+    def resize(self, reserved: int, headroom: int) -> None:
+        """Take other sizes than the profile's, as faults have it; a lossless group stays lossless."""
+        self.size = reserved
+        self.headroom_size = headroom
+
     def snapshot(self) -> GroupSnapshot:
         """Its state now."""
         return GroupSnapshot(self.reserved, self.shared, self.peak, self.headroom, self.headroom_peak, self.xoff)

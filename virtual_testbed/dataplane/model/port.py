@@ -264,10 +264,10 @@ class SwitchPort:
         self.place = PortPlace(self.switch.name, config.name, config.speed_mbps)
         for n in range(8):
             profile, pool = self.switch.pool_of(config.priority_groups.get(n), f"{self.name} group {n}")
-            self.pgs[n].configure(profile, pool)
-            if profile is not None and profile.xoff:
-                self.pgs[n].headroom_size = self._headroom(n, profile.xoff)
-            self.pgs[n].size = self._reserved(n, self.pgs[n])
+            group = self.pgs[n]
+            group.configure(profile, pool)
+            headroom = self._headroom(n, group.headroom_size) if group.is_lossless else 0
+            group.resize(self._reserved(n, group), headroom)
             self.queues[n].set_profile(*self.switch.pool_of(config.queues.get(n), f"{self.name} queue {n}"))
         self.scheduler.configure({n: self._scheduled(n) for n in range(8)})
         response_ps = self.ask(None, config.response_ps, lambda fault, ps: fault.response_ps(ps))
