@@ -37,7 +37,7 @@ moves faster on an idle switch is no protocol. (Asked where time is exact only: 
 HOLDING = ("PFC", "FRAME", "TIME", "CLASS", "SENT", "LOAD", "SIZE", "PAIRS", "M2O", "SPEED", "SOAK")
 """Families of cases in which no lossless frame may be lost, whatever is held. COUNT looks at drops by itself."""
 RECONFIGURED = ("LSET", "TAG")
-"""Families of cases that change which priorities are lossless."""
+"""Families of cases that change which priorities are lossless: of none a frame may be lost."""
 MOST_CHECKS = 12
 """Checks that one cause may add to a record: a switch that floods moves counters of every port."""
 
@@ -53,7 +53,7 @@ class CaseAccount:
         explained: what the traffic of all ports explains.
         own: how many frames a counter may have gained that switch and hosts send by themselves.
         totals: what the generators counted for each of the port's flows.
-        is_holding: whether no lossless frame may be lost in the case.
+        kept: priorities of which no frame may be lost in the case, whatever is held.
     """
 
     subject: PortUnderTest
@@ -62,7 +62,7 @@ class CaseAccount:
     explained: Mapping[Counter, Explained]
     own: Mapping[Counter, int]
     totals: Sequence[FlowStats]
-    is_holding: bool = False
+    kept: Collection[int] = ()
 
     def checks(self) -> Iterator[Check]:
         """Checks that every counter moved as far as is explained, and that flows beside the case lost nothing."""
@@ -107,7 +107,7 @@ class CaseAccount:
         port from the other where no frame leaves."""
         for counter, dropped in self.gains.items():
             is_queue = counter.column == DROPPED and counter.port == self.subject.pair.rx.port
-            if not (self.is_holding and is_queue and counter.number in self.subject.qos.lossless):
+            if not (is_queue and counter.number in self.kept):
                 continue
             if dropped > self.own.get(counter, 0) and self._is_explained(counter):
                 yield none_of("no-queue-drops", self._place(counter), f"frames more in {counter}", dropped)
@@ -116,11 +116,11 @@ class CaseAccount:
         """Of lossless frames that were lost none was dropped where it came in but by a full priority group, which the
         case itself looks at: more are not than what else explains (lossy frames, pauses), and what groups dropped."""
         for counter, dropped in self.gains.items():
-            if not self.is_holding or counter.column != RX_DRP or not self._is_explained(counter):
+            if not self.kept or counter.column != RX_DRP or not self._is_explained(counter):
                 continue
             of_groups = sum(gain for one, gain in self.gains.items() if one[:2] == (counter.port, GROUP_DROPS))
             lost = sum(max(0, flow.frames_tx - flow.frames_rx) for flow in self.totals
-                       if flow.plan.priority in self.subject.qos.lossless
+                       if flow.plan.priority in self.kept
                        and data_ends(self.subject, flow.plan)[0] == counter.port)
             most = self.explained.get(counter, Explained()).most - lost + self.own.get(counter, 0) + of_groups
             if dropped > most:
@@ -278,8 +278,8 @@ class BookAuditor:
         for lab in labs:
             its = {counter: gain for counter, gain in gains.items() if answers.get(counter.port, lab.port) == lab.port}
             due = {counter: one for counter, one in known.items() if answers.get(counter.port, lab.port) == lab.port}
-            is_holding = case.family in HOLDING
-            yield CaseAccount(lab.subject, case.metrics, its, due, own, flows[lab.port], is_holding)
+            kept = _may_be_held(lab, case) if case.family in (*HOLDING, *RECONFIGURED) else ()
+            yield CaseAccount(lab.subject, case.metrics, its, due, own, flows[lab.port], kept)
 
     def _own(
         self, subject: PortUnderTest, gains: Mapping[Counter, int], known: Mapping[Counter, Explained], lasted_s: float,

@@ -113,10 +113,11 @@ def test_the_switch_s_own_frames_are_let_pass() -> None:
 @pytest.mark.parametrize(("priority", "frames", "changes", "expected"), [
     (3, 10, {}, [("no-queue-drops", LOSSLESS)]),
     (3, 0, {}, []),
-    (3, 10, {"is_holding": False}, []),
+    (3, 10, {"kept": ()}, []),
     (3, 10, {"own": {Counter(RX, DROPPED, 3): 10}}, []),
     (3, 11, {}, [("counter-explained", LOSSLESS)]),
     (0, 10, {}, []),
+    (0, 10, {"kept": range(8)}, [("no-queue-drops", LOSSY)]),
 ])
 def test_lossless_frames_that_are_dropped_where_they_leave(
     priority: int, frames: int, changes: dict[str, object], expected: list[tuple[str, str]]
@@ -124,10 +125,10 @@ def test_lossless_frames_that_are_dropped_where_they_leave(
     """That is the port under test's fault, but where frames may be lost (a watchdog drops), or the priority is lossy.
     More than were lost are not explained at all."""
     lost = replace(DATA, plan=replace(DATA.plan, priority=priority))
-    made = account({Counter(RX, DROPPED, priority): frames}, (lost,), **{"is_holding": True, **changes})
+    made = account({Counter(RX, DROPPED, priority): frames}, (lost,), **{"kept": (3, 4), **changes})
     bad = [one for one in made.checks() if one.status is Status.FAIL]
     assert [(one.name, one.metric_name) for one in bad] == expected, bad
-    assert all(f"{RX} priority 3" in one.where for one in bad), bad
+    assert all(f"{RX} priority {priority}" in one.where for one in bad), bad
 
 
 @pytest.mark.parametrize(("dropped", "by_groups", "lossy_lost", "changes", "expected"), [
@@ -135,7 +136,7 @@ def test_lossless_frames_that_are_dropped_where_they_leave(
     (10, 10, 0, {}, []),
     (10, 0, 10, {}, []),
     (10, 4, 5, {}, ["no-port-drops"]),
-    (10, 0, 0, {"is_holding": False}, []),
+    (10, 0, 0, {"kept": ()}, []),
     (10, 0, 0, {"own": {Counter(TX, RX_DRP): 10}}, []),
 ])
 def test_lossless_frames_that_are_dropped_where_they_enter(
@@ -144,14 +145,14 @@ def test_lossless_frames_that_are_dropped_where_they_enter(
     """What a full priority group dropped came after a pause, which the case judges; lossy frames may be dropped."""
     lossy = replace(DATA, plan=replace(DATA.plan, priority=0), frames_rx=DATA.frames_tx - lossy_lost)
     gains = {Counter(TX, RX_DRP): dropped, Counter(TX, GROUP_DROPS, 3): by_groups}
-    bad = [one for one in account(gains, (DATA, lossy), **{"is_holding": True, **changes}).checks()
+    bad = [one for one in account(gains, (DATA, lossy), **{"kept": (3, 4), **changes}).checks()
            if one.status is Status.FAIL]
     assert [one.name for one in bad] == expected and all(TX in one.where for one in bad), bad
 
 
 def test_pauses_that_are_discarded_where_they_arrive_are_no_lossless_frames() -> None:
     """Some switches count those that they do not understand so."""
-    made = account({Counter(RX, RX_DRP): 7}, (DATA, STORM), is_holding=True)
+    made = account({Counter(RX, RX_DRP): 7}, (DATA, STORM), kept=(3, 4))
     assert {one.status for one in made.checks()} == {Status.PASS}, "a storm of 7 frames, at the port under test"
 
 
