@@ -19,8 +19,7 @@ def recurs(t: Tables, before: Tables) -> bool:
     """
     now_ps, then_ps = t.registers[NOW], before.registers[NOW]
     return (flows_recur(t, before, now_ps, then_ps) and trains_recur(t, before, now_ps, then_ps)
-            and ends_recur(t, before, now_ps, then_ps) and dates_recur(t, before, now_ps, then_ps)
-            and shares_recur(t, before))
+            and ends_recur(t, before, now_ps, then_ps) and dates_stay(t, before) and shares_recur(t, before))
 
 
 @compiled
@@ -147,11 +146,10 @@ def ends_recur(t: Tables, before: Tables, now_ps: int, then_ps: int) -> bool:
 
 
 @compiled
-def dates_recur(t: Tables, before: Tables, now_ps: int, then_ps: int) -> bool:
-    """When something is done to shut queues: at dates that stay, or that move with the cycle."""
+def dates_stay(t: Tables, before: Tables) -> bool:
+    """When something is done to shut queues is as it was: a cycle in which a date moves is none."""
     for number in range(t.while_shut.size):
-        moved_ps = t.while_shut[number].due_ps - before.while_shut[number].due_ps
-        if moved_ps and moved_ps != now_ps - then_ps:
+        if t.while_shut[number].due_ps != before.while_shut[number].due_ps:
             return False
     return True
 

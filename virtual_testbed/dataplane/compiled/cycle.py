@@ -17,17 +17,16 @@ COUNTS = {"flows": ("sent", "lost"), "lanes": ("launched",), "items": ("launched
           "paths": COUNTED, "classes": ("on2off", "paused_ps")}
 """Columns by table: they grow with every cycle."""
 INSTANTS = {"ends": ("busy_until_ps", "data_ps", "decided_ps"), "classes": ("since_ps", "until_ps"),
-            "trains": ("base_ps", "due_ps", "burst_ps"), "while_shut": ("due_ps",)}
+            "trains": ("base_ps", "due_ps", "burst_ps")}
 """Columns by table: they move with a cycle, or stay as long as it is repeated."""
 SCHEDULE = ("due_ps", "burst_ps")
 
 
 def cycles_before(found: Tables, before: Tables, last_ps: int) -> int:
-    """How many more cycles there are up to `last_ps`, before a date that is the same as before the cycle; each flow and
-    train of fixed frames has at least one left."""
+    """How many more cycles there are up to `last_ps`, before something is done to a shut queue; each flow and train of
+    fixed frames has at least one left."""
     now_ps = int(found.registers[NOW])
-    dates_ps = found.while_shut["due_ps"]
-    last_ps = min([last_ps, *(dates_ps[dates_ps == before.while_shut["due_ps"]] - 1).tolist()])
+    last_ps = min([last_ps, *(found.while_shut["due_ps"] - 1).tolist()])
     most = (last_ps - now_ps) // (now_ps - int(before.registers[NOW]))
     for left, was in zip(_left(found), _left(before)):
         if was > left:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from virtual_testbed.dataplane.fast_forward import skip
 from virtual_testbed.dataplane.fast_forward.components import Component
 from virtual_testbed.dataplane.fast_forward.ledger import Ledger
-from virtual_testbed.dataplane.fast_forward.skip import Cost, Skip
+from virtual_testbed.dataplane.fast_forward.skip import Spent, Skip
 from virtual_testbed.dataplane.model.buffer import BufferPool
 from virtual_testbed.dataplane.model.events import NEVER, EventLoop
 
@@ -183,13 +183,13 @@ class Partition:
         """Whether it is the turn of all together."""
         return self.loop.instants < self._turn_of_all_ends
 
-    def cost(self) -> Cost:
+    def cost(self) -> Spent:
         """Since one of the last `SESSIONS_JUDGED` sessions began; nothing where there was none since the last change.
         What is stepped between two sessions counts."""
         if self._judged_from is None:
-            return Cost(0, 0)
+            return Spent(0, 0)
         work, time_ps = self._judged_from
-        return Cost(self.loop.work - work, self.loop.now_ps - time_ps)
+        return Spent(self.loop.work - work, self.loop.now_ps - time_ps)
 
     def advance(self, whole: Skip, last_ps: int) -> bool:
         """Advance everything towards `last_ps`, as far as the components can be advanced apart; False: not at all.

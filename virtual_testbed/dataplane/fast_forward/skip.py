@@ -44,7 +44,7 @@ LONGEST_WAIT_PS = 10_000_000_000
 """Where a steady state can be used only after longer than this, cycles are looked for too: one may be seen sooner."""
 
 
-class Cost(NamedTuple):
+class Spent(NamedTuple):
     """Work that was done, and how much simulated time has passed for it."""
 
     work: int
@@ -63,7 +63,7 @@ class Alternative(Protocol):
     def is_turn_of_all(self) -> bool:
         """Whether all ports are to be stepped together for a while, in case they recur."""
 
-    def cost(self) -> Cost:
+    def cost(self) -> Spent:
         """What it has cost lately, since one of its latest attempts began; nothing where there was none since the last
         change."""
 
@@ -82,9 +82,9 @@ class NoAlternative:
         """Takes no turns."""
         return False
 
-    def cost(self) -> Cost:
+    def cost(self) -> Spent:
         """Does nothing."""
-        return Cost(0, 0)
+        return Spent(0, 0)
 
 
 class Skip(Watcher):

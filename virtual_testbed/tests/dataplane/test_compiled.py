@@ -61,6 +61,8 @@ TRAFFIC = {
                            for n in range(2)] + [storm("s", 2, {3: 0x100}, 90_000, duration=Duration(frames=37))], []),
     "a switch that answers late": (3, incast(2, 80), [BUILT_IN["slow-response"](EVERYWHERE, factor="3")]),
     "shut queues that leak": (3, [*incast(2, 80), storm("s", 2, {3: 0x2000}, 20_000)], [LeaksOften()]),
+    "drops, and queues that leak once they are shut": (2, incast(1, 100), [
+        BUILT_IN["lossless-dropped"](EVERYWHERE, one_in="7"), LeaksOften()]),
     "a queue that stays shut and leaks": (3, [*incast(2, 40), storm("s", 2, {3: 0xFFFF, 4: 0xFFFF})], [LeaksOften()]),
     "shut queues that discard": (3, [*incast(2, 80), storm("s", 2, {3: 0x2000, 4: 0x1000}, 20_000)],
                                  [AgesOften(), LeaksOften()]),
@@ -140,7 +142,8 @@ def test_congestion_is_leapt_over():
                 skip.Recurrence, "at_sample", lambda *_: None):
             leaps[what] = run(ports, flows, faults, 60 * MS)._advance._compiled.leaps
     assert {what for what in leaps if leaps[what]} >= {"incast, lossy", "lapsing pauses", "drops at full load",
-                                                       "a pause flow at line rate", "bursts"}, leaps
+                                                       "a pause flow at line rate", "bursts",
+                                                       "drops, and queues that leak once they are shut"}, leaps
 
 
 def test_steady_states_that_end_before_they_can_be_used_do_not_stop_it():

@@ -102,7 +102,7 @@ class CaseAccount:
             yield fail_unless("bystander-unaffected", place, met, expected, flow.frames_rx)
 
     def _dropped_where_they_leave(self) -> Iterator[Check]:
-        """Of lossless frames that were lost none was dropped in its queue, at the port under test: a lossless queue
+        """Of frames that may not be lost none was dropped in its queue, at the port under test: a lossless queue
         holds what it cannot send, and what comes in after XOFF is dropped where it comes in. Nothing else tells the one
         port from the other where no frame leaves."""
         for counter, dropped in self.gains.items():
@@ -113,7 +113,7 @@ class CaseAccount:
                 yield none_of("no-queue-drops", self._place(counter), f"frames more in {counter}", dropped)
 
     def _dropped_where_they_enter(self) -> Iterator[Check]:
-        """Of lossless frames that were lost none was dropped where it came in but by a full priority group, which the
+        """Of frames that may not be lost none was dropped where it came in but by a full priority group, which the
         case itself looks at: more are not than what else explains (lossy frames, pauses), and what groups dropped."""
         for counter, dropped in self.gains.items():
             if not self.kept or counter.column != RX_DRP or not self._is_explained(counter):
@@ -278,8 +278,7 @@ class BookAuditor:
         for lab in labs:
             its = {counter: gain for counter, gain in gains.items() if answers.get(counter.port, lab.port) == lab.port}
             due = {counter: one for counter, one in known.items() if answers.get(counter.port, lab.port) == lab.port}
-            kept = _may_be_held(lab, case) if case.family in (*HOLDING, *RECONFIGURED) else ()
-            yield CaseAccount(lab.subject, case.metrics, its, due, own, flows[lab.port], kept)
+            yield CaseAccount(lab.subject, case.metrics, its, due, own, flows[lab.port], _kept(lab, case))
 
     def _own(
         self, subject: PortUnderTest, gains: Mapping[Counter, int], known: Mapping[Counter, Explained], lasted_s: float,
@@ -355,6 +354,12 @@ def _arrival(
 def _may_be_held(lab: Lab, case: PlanCase) -> Collection[int]:
     """The priorities whose senders the switch may pause in a case."""
     return range(8) if case.family in RECONFIGURED else lab.subject.qos.lossless
+
+
+def _kept(lab: Lab, case: PlanCase) -> Collection[int]:
+    """The priorities of which no frame may be lost in a case, whatever is held: lossless ones, and where it changes
+    which are lossless, all."""
+    return _may_be_held(lab, case) if case.family in (*HOLDING, *RECONFIGURED) else ()
 
 
 def _groups(lab: Lab) -> Mapping[int, int]:

@@ -1,4 +1,4 @@
-"""Another threshold for the priority groups that a storm fills: what WD-8 and HEAD-4 change, and put back."""
+"""Another threshold for the priority groups that a storm fills: what WD-8, HEAD-4 and SENT-3 change, and put back."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Resumption:
         profile: of its priority group.
         frame_bytes: of its frames, with FCS.
         held: frames that the switch held in the storm.
-        gone: those of them that had been captured at the port under test when XON was at the tx port.
+        gone: frames that had been captured at the port under test, since the storm ended, when XON was at the tx port.
     """
 
     profile: GroupProfile
@@ -43,8 +43,9 @@ class Resumption:
 
     @property
     def due(self) -> int:
-        """Frames that it must have had at least. Of what it held headroom had no more than its size; the rest was
-        below the threshold. A frame takes its size in buffer, and at most the rest of a cell."""
+        """Frames that it must have had at least; 0: its profile has no level. Of what it held headroom had no more than
+        its size; the rest was below the threshold, which only rises as groups alike drain. A frame takes its size in
+        buffer, and at most the rest of a cell."""
         by_xon = self.profile.number("xon") // (self.frame_bytes + MOST_CELL_BYTES - 1)
         offset = self.profile.number("xon_offset")
         above = -(-(self.profile.xoff_bytes + offset) // self.frame_bytes)

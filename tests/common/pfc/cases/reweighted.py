@@ -1,4 +1,4 @@
-"""M2O-7: one lossy queue of the port under test gets a scheduler of its own, with half as much weight again, and the
+"""M2O-7: one lossy queue of the port under test gets a scheduler of its own, with a third more weight, and the
 line must be shared by that while lossy data from two ports is too much for it; then the queue's row is put back. What
 an ASIC is told of one queue must take effect, and leave the others as they were. Nothing lossless is sent: which lossy
 frames are dropped where they enter would be chance then (`congestion`)."""
@@ -6,8 +6,6 @@ frames are dropped where they enter would be chance then (`congestion`)."""
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
-from math import ceil
 
 from ..lab.configuration import NAME, as_found, configured, keys_of_port, read_config, reference
 from ..lab.lab import Lab
@@ -26,7 +24,7 @@ from .targets import CHANGEABLE
 CHANGED_WEIGHT = PlanCase("m2o-weight-changed", "M2O-7", (LOSSY,))
 LOSSY_PERCENT = 75
 """Of the line of each of two ports: of lossy priorities of equal weights each wants more than it gets, also the one
-that has half as much weight again."""
+that has a third more."""
 MOST_WEIGHT = 100  # of a scheduler, by sonic-scheduler.yang
 
 
@@ -52,12 +50,12 @@ def too_much_lossy(lab: Lab, target: Target) -> OfferedLoad:
 
 
 def heavier(lab: Lab, config_db: ConfigDb) -> Rows:
-    """The rows that give the lossy queue of the least weight half as much again, up to `MOST_WEIGHT`, and with it those
-    that its row is for too: more than four bits hold where it has SONiC's default, 14."""
+    """The rows that give the lossy queue of the least weight a third more, up to `MOST_WEIGHT` (1 and 2 stay), and with
+    it those that its row is for too: more than four bits hold where it has SONiC's default, 14."""
     qos = lab.subject.qos
     schedulers = read_schedulers(config_db, qos)
     queue = min(qos.reached_lossy, key=lambda number: (schedulers[number].strict, schedulers[number].weight))
-    weight = min(ceil(schedulers[queue].weight * Fraction(3, 2)), MOST_WEIGHT)
+    weight = min(schedulers[queue].weight * 4 // 3, MOST_WEIGHT)
     scheduler = {"type": WEIGHTED, "weight": str(weight)}
     keys = keys_of_port(config_db, lab.dut.name, "QUEUE", qos.port)
     key = next(one for one, queues in keys.items() if queue in queues)

@@ -25,15 +25,15 @@ def rows_for(**schedulers):
 
 
 @pytest.mark.parametrize("schedulers, key, weight", [
-    ({"q0": "low", "q1": "low", "q2": "low", "q3_4": "high"}, "Ethernet0|0", "21"),
-    ({"q0": "high", "q1": "low", "q2": "most", "q3_4": "one"}, "Ethernet0|1", "21"),
-    ({"q0_2": "high", "q3_4": "low"}, "Ethernet0|0-2", "23"),
-    ({"q0": "strict", "q1": "low", "q2": "strict", "q3_4": "high"}, "Ethernet0|1", "21"),
-    ({"q0_2": "one", "q3_4": "one"}, "Ethernet0|0-2", "2"),
+    ({"q0": "low", "q1": "low", "q2": "low", "q3_4": "high"}, "Ethernet0|0", "18"),
+    ({"q0": "high", "q1": "low", "q2": "most", "q3_4": "one"}, "Ethernet0|1", "18"),
+    ({"q0_2": "high", "q3_4": "low"}, "Ethernet0|0-2", "20"),
+    ({"q0": "strict", "q1": "low", "q2": "strict", "q3_4": "high"}, "Ethernet0|1", "18"),
+    ({"q0_2": "one", "q3_4": "one"}, "Ethernet0|0-2", "1"),
     ({"q0_2": "most", "q3_4": "one"}, "Ethernet0|0-2", "100"),
-    ({"q0_2": "strict", "q3_4": "high"}, "Ethernet0|0-2", "2"),
+    ({"q0_2": "strict", "q3_4": "high"}, "Ethernet0|0-2", "1"),
 ])
-def test_the_least_weight_of_a_lossy_queue_is_half_as_much_again(schedulers, key, weight):
+def test_the_least_weight_of_a_lossy_queue_grows_by_a_third(schedulers, key, weight):
     """It is never more than SONiC takes, and the row keeps what else it has."""
     rows = rows_for(**schedulers)
     assert rows["SCHEDULER"] == {"PFC_QUALIFICATION": {"type": "DWRR", "weight": weight}}, rows
