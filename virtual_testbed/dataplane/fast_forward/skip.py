@@ -31,7 +31,7 @@ MANY_REGENERATIONS = 16
 MOST_USELESS = 16
 """After so many steady states since the last change that ended before they could be used, compiled code no longer stops
 where one could be: each stop carries the state of all ports out of the tables and back."""
-MOST_FOR_ALTERNATIVE = 2
+MOST_FOR_ALTERNATIVE = 8
 """The alternative may cost so many times what stepping in compiled code would have. That is not free of other costs:
 between its turns the state of all ports is looked through. Measured: 2 to 4 times where components get far apart, 15
 times beside a full line of which a frame is dropped now and then, 60 to 110 times where they are together again each
