@@ -283,6 +283,8 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("queue-watermarks-miscounted", ((), (number("percent", 1, 10, 1),)), LOSSLESS_ONLY, declare=_limited),
     FaultKind("counters-wrap", ((word("bits", "32", "16", "24", "31", "40", "48"), number("before", 1, 5000, 1000)),),
               declare=_saying("begin anew when they have reached what .* bits can count", (Status.ERROR,))),
+    FaultKind("counters-wrap", ((word("only", "queue-bytes"), number("before", 1, 5000, 1000)),), (), False,
+              _saying("the bytes of .* are not counted as many as its frames have")),
     FaultKind("counted-short", ((number("one_in", 2, 2000, 200),),), SEVERAL, False, _limited),
     FaultKind("counted-short", ((word("of", "watchdog-drops"), number("one_in", 2, 2000, 200)),), (), False,
               _saying("the watchdog acts, but does not count it")),
