@@ -219,6 +219,9 @@ class HeadroomReclaimed(_Forgetful):
 class XonLate(Fault):
     """The end of congestion is told when a lossless priority group is all but empty, whatever its profile says; with
     `once_changed=yes` only once the group's profile was changed.
+
+    Raises:
+        ValueError: `once_changed` is something else.
     """
 
     name = "xon-late"
@@ -227,21 +230,21 @@ class XonLate(Fault):
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
         self._waits_for_change = choice(options, "once_changed", "yes", "no") == "yes"
-        self._configured: dict[tuple[str, int], BufferProfile] = {}
-        self._late: set[tuple[str, int]] = set()
+        self._first: dict[tuple[str, int], BufferProfile] = {}
+        self._changed: set[tuple[str, int]] = set()
 
     def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
         """Without levels for XON."""
-        return replace(config, priority_groups={
-            number: replace(profile, xon=0, xon_offset=0) if self._is_late((config.name, number), profile) else profile
-            for number, profile in config.priority_groups.items()})
-
-    def _is_late(self, group: tuple[str, int], profile: BufferProfile) -> bool:
-        if not profile.xoff or not concerns(self, group[1]):
-            return False
-        if profile != self._configured.setdefault(group, profile) or not self._waits_for_change:
-            self._late.add(group)
-        return group in self._late
+        late = {}
+        for number, profile in config.priority_groups.items():
+            if not profile.xoff or not concerns(self, number):
+                continue
+            group = config.name, number
+            if profile != self._first.setdefault(group, profile):
+                self._changed.add(group)
+            if group in self._changed or not self._waits_for_change:
+                late[number] = replace(profile, xon=0, xon_offset=0)
+        return replace(config, priority_groups={**config.priority_groups, **late})
 
 
 class EgressLimited(NumberedFault):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from virtual_testbed.dataplane.fast_forward import skip
 from virtual_testbed.dataplane.fast_forward.components import Component
 from virtual_testbed.dataplane.fast_forward.ledger import Ledger
-from virtual_testbed.dataplane.fast_forward.skip import Spent, Skip
+from virtual_testbed.dataplane.fast_forward.skip import Skip, Spent
 from virtual_testbed.dataplane.model.buffer import BufferPool
 from virtual_testbed.dataplane.model.events import NEVER, EventLoop
 

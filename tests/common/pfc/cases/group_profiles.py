@@ -27,7 +27,7 @@ class GroupProfile:
     fields: Mapping[str, str] = field(default_factory=dict)
 
     def number(self, name: str) -> int:
-        """A field; 0 where it has none that is a whole number."""
+        """A field; 0 where it has none that is a whole number from 0 on."""
         text = self.fields.get(name, "")
         return int(text) if text.isdigit() else 0
 

@@ -130,33 +130,32 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Se
     generators take their time it begins before the storm, and ends before they are asked anything: that takes longer
     than it may last."""
     traffic = congesting_traffic(lab, target)
-    rx_port, tx_port = (lab.builder.port_name(port) for port in (lab.port, lab.subject.pair.tx.port))
+    ports = _captured_ports(lab)
     seconds = hold_s(lab, target)
     data = traffic.names(Role.TEST)
-    captured = left = b""
+    captured: list[bytes] = []
     with sending(lab, traffic):
         if not lab.clock.exact:
-            start_capture(lab.generator, [tx_port])
+            start_capture(lab.generator, ports)
         lab.generator.start(traffic.names())
         lab.clock.sleep(STORM_LEAD_S)
         if lab.clock.exact:
-            start_capture(lab.generator, [tx_port, rx_port])
+            start_capture(lab.generator, ports)
         else:
             lab.clock.sleep(STORM_S - STORM_LEAD_S + seconds + START_LAG_S)
-            captured = end_capture(lab.generator, tx_port)
+            captured = [end_capture(lab.generator, port) for port in ports]
         lab.generator.run_out(data, seconds)
         held = lab.generator.stats(traffic.flows)
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
         lab.generator.stop(traffic.names(Role.STORM))
         lab.clock.sleep(seconds)
-        if lab.clock.exact:
-            captured, left = (end_capture(lab.generator, port) for port in (tx_port, rx_port))
+        captured = captured or [end_capture(lab.generator, port) for port in ports]
         drained = lab.generator.stats(traffic.flows)
     after = settled_counters(lab)
     phases = {"paused": held, "drained": drained}
-    capture, data_left = _read(captured, left)
+    capture, departed = _read(*captured)
     run = SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, capture)
-    return replace(run, resumed=_resumed(lab, run, data_left)) if lab.clock.exact else run
+    return replace(run, resumed=_resumed(lab, run, departed)) if lab.clock.exact else run
 
 
 def measure_otherwise(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SentRun:
@@ -168,13 +167,13 @@ def measure_otherwise(lab: Lab, case: PlanCase, target: Target, before: DutCount
 
 
 def _captured_ports(lab: Lab) -> list[str]:
-    """The generator ports that are captured: behind the tx port, where pauses come, and by an exact clock behind the
-    port under test too, where data leaves."""
+    """The generator ports that are captured: the one behind the tx port, where pauses come, then by an exact clock the
+    one behind the port under test, where data leaves."""
     ports = [lab.subject.pair.tx.port, *([lab.port] if lab.clock.exact else [])]
     return [lab.builder.port_name(port) for port in ports]
 
 
-def _read(pauses: bytes, data: bytes) -> tuple[Capture, list[tuple[int, int]]]:
+def _read(pauses: bytes, data: bytes = b"") -> tuple[Capture, list[tuple[int, int]]]:
     """The frames of two capture files: of the one with pauses, and when frames of which DSCP came in the other, if
     there is one."""
     from ..lab.capture_file import read_capture, read_dscps
@@ -182,12 +181,12 @@ def _read(pauses: bytes, data: bytes) -> tuple[Capture, list[tuple[int, int]]]:
     return read_capture(pauses), read_dscps(data) if data else []
 
 
-def _resumed(lab: Lab, run: SentRun, data: Sequence[tuple[int, int]]) -> dict[int, Resumption]:
+def _resumed(lab: Lab, run: SentRun, departed: Sequence[tuple[int, int]]) -> dict[int, Resumption]:
     """Congested priority -> what was left of it at XON. None where no XON was captured after an XOFF, and where the
     level cannot be told: two of them share a priority group, or one group's threshold sinks as another one fills.
 
     Args:
-        data: when (nanoseconds) a frame of which DSCP left by the port under test.
+        departed: when (nanoseconds) a frame of which DSCP left by the port under test.
     """
     printed = lab.dut.ask({"profiles": profiles_command(run.tx_port)})["profiles"]
     groups = priority_groups(lab.config_db, lab.dut.name, run.tx_port)
@@ -199,9 +198,9 @@ def _resumed(lab: Lab, run: SentRun, data: Sequence[tuple[int, int]]) -> dict[in
             place = run.subject.where(priority, run.tx_port)
             profile = read_profile(printed, place, groups.get(priority, priority))
             dscps = run.subject.qos.dscps[priority]
-            left = sum(1 for at_ns, dscp in data if at_ns <= xons_ns[0] and dscp in dscps)
+            until_xon = sum(1 for at_ns, dscp in departed if at_ns <= xons_ns[0] and dscp in dscps)
             held = flow.frames_tx - flow.frames_rx
-            found[priority] = Resumption(profile, int(flow.plan.mean_bytes), held, left - flow.frames_rx)
+            found[priority] = Resumption(profile, int(flow.plan.mean_bytes), held, until_xon - flow.frames_rx)
     are_apart = len({groups.get(priority, priority) for priority in run.tested}) == len(run.tested)
     are_alike = len({one.profile.fields.get("dynamic_th") for one in found.values()}) <= 1
     return found if are_apart and are_alike else {}

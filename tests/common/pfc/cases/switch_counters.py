@@ -117,7 +117,7 @@ class DataCounters:
         )
 
     def least(self) -> int:
-        """The smallest count of frames. One of bytes that falls alone was not cleared: frames are cleared with it."""
+        """The smallest count of frames. Those of bytes are left out: who clears them clears frames with them."""
         ports = (self.leaving, *self.entering.values())
         groups = [count for counts in self.group_drops.values() for count in counts.values()]
         queues = [*self.queues.values(), *self.queue_drops.values()]
