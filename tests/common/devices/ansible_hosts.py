@@ -63,7 +63,7 @@ class AnsibleHost:
         """
         arguments = {**options, "_raw_params": " ".join(args)} if args else dict(options)
         with _quiet():
-            answer = self._execute({"action": {"module": module, "args": arguments}})
+            answer = self._execute({module: arguments})
         if answer.get("unreachable"):
             raise self._unreachable(answer.get("msg", "it gave no reason"))
         return {key: value for key, value in answer.items() if not key.startswith("_ansible_") and key != EXCEPTION}
@@ -137,7 +137,7 @@ class AnsibleHosts:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silences what is said at each use: two deprecations, by pytest-ansible and by Ansible, for one way of calling."""
+    """Silences pytest-ansible, which calls its host management deprecated at each use."""
     before = os.environ.get(DEPRECATIONS)
     os.environ[DEPRECATIONS] = "False"
     try:
