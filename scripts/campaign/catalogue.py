@@ -110,6 +110,7 @@ FAULTS: tuple[CampaignEntry, ...] = (
     at_tx("malformed-pfc-sent", "PFC-1 SENT-1", PORT, LOSSLESS, "pause frames that are sent end too early"),
     at_rx("watchdog-blind", "WD-1 WD-2 WD-3 WD-5", HELD, LOSSLESS, "the watchdog does not detect the pause storm"),
     at_rx("watchdog-false-alarm", "WD-4", HELD, LOSSLESS, "the watchdog detects a storm on .* where there is none"),
+    at_rx("watchdog-polls-add-up", "WD-4", HELD, LOSSLESS, "the watchdog detects a storm on .* where there is none"),
     at_rx("watchdog-late", "WD-1 WD-5", HELD, LOSSLESS, "the watchdog detects storms on .* later than it is told to"),
     at_rx("watchdog-leaks", "WD-1 WD-2", HELD, LOSSLESS, "the watchdog detects the storm, but does not drop"),
     at_rx("watchdog-wide", "WD-1 WD-2", ALL, BOTH, "the watchdog's action also hits"),

@@ -245,6 +245,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("malformed-pfc-sent", priorities=LOSSLESS_ONLY, declare=_malformed),
     FaultKind("watchdog-blind", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-false-alarm", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("watchdog-polls-add-up", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-late", ((number("factor", 2, 20, 4),),), LOSSLESS_ONLY, False,
               _saying("detects storms on .* later|does not detect the pause storm")),
     FaultKind("watchdog-leaks", ((), (word("only", "received"),)), LOSSLESS_ONLY, False, _limited),

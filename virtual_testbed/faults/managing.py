@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from virtual_testbed.dataplane.model.counters import Sample
 from virtual_testbed.dataplane.model.hooks import DROPPING, NOT_OBEYED, NOT_SENT, Fault, Scope
-from virtual_testbed.dataplane.model.units import PS_PER_SECOND
+from virtual_testbed.dataplane.model.units import PS_PER_MS, PS_PER_SECOND
 from virtual_testbed.faults.options import NumberedFault, choice, concerns
 
 BELOW = 1000
@@ -24,6 +24,7 @@ _WATERMARK = "_WATERMARK_"
 _STORM_FIELDS = "PFC_WD_QUEUE_STATS_DEADLOCK_"
 _STORM_STATISTICS = "PFC_WD_QUEUE_STATS_"
 _RECEIVED_DROPS = "PFC_WD_QUEUE_STATS_RX_DROPPED_"
+_LONGEST_INTERVAL_MS = 3000  # between two polls of a watchdog that runs: the most that `pfcwd interval` takes
 _PFC_RECEIVED = re.compile(r"SAI_PORT_STAT_PFC_(\d)_RX_PKTS")
 
 
@@ -97,6 +98,38 @@ class WatchdogLate(NumberedFault):
     def watchdog_detection_ms(self, queue: int, detection_ms: int) -> int:
         """`factor` times as long."""
         return self.number("factor") * detection_ms
+
+
+class WatchdogPollsAddUp(Fault):
+    """Polls that look like a storm add up until they last for one, though calm ones lie between them. A storm without a
+    break is detected in time.
+    """
+
+    name = "watchdog-polls-add-up"
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._last: dict[int, Sample] = {}
+        self._added_ms: dict[int, int] = {}
+
+    def watchdog_sees(self, queue: int, sample: Sample) -> Sample:
+        """Unchanged; the time since the poll before is added up where both look like a storm."""
+        last = self._last.get(queue, sample)
+        self._last[queue] = sample
+        passed_ms = (sample.time_ps - last.time_ps) // PS_PER_MS
+        looks_stormy = last.paused and sample.paused and sample.on2off == last.on2off and sample.pfc_rx > last.pfc_rx
+        if looks_stormy and passed_ms <= _LONGEST_INTERVAL_MS:
+            self._added_ms[queue] = self._added_ms.get(queue, 0) + passed_ms
+        return sample
+
+    def watchdog_detection_ms(self, queue: int, detection_ms: int) -> int:
+        """What is missing."""
+        return max(1, detection_ms - self._added_ms.get(queue, 0))
+
+    def watchdog_detects(self, queue: int, storms: int, detects: bool) -> bool:
+        """Unchanged; nothing is added up any more."""
+        self._added_ms[queue] = 0
+        return detects
 
 
 class WatchdogNeverRestores(Fault):
@@ -427,7 +460,8 @@ class CountersNegative(Fault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    WatchdogBlind, WatchdogFalseAlarm, WatchdogAnyPause, WatchdogLate, WatchdogLeaks, WatchdogActionMissing,
+    WatchdogBlind, WatchdogFalseAlarm, WatchdogAnyPause, WatchdogPollsAddUp, WatchdogLate, WatchdogLeaks,
+    WatchdogActionMissing,
     WatchdogWide, WatchdogHitsAnother, WatchdogOnePortOnly, WatchdogRestoresInStorm, WatchdogNeverRestores,
     WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted, WatchdogStopIgnored,
     AgingStaysOn, SwitchReboots, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,

@@ -29,6 +29,7 @@ NAMES = {
     "counters-negative", "pause-long", "times-swapped", "times-rounded", "pause-short",
     "pause-outlives-flap", "unknown-opcode-honoured", "any-destination-honoured",
     "pfc-counted-as-drop", "weights-ignored", "pfc-unasked", "watchdog-false-alarm", "watchdog-late", "watchdog-wide",
+    "watchdog-polls-add-up",
     "watchdog-never-restores", "watchdog-uncounted", "drops-uncounted", "finished-flows-stay-started", "resume-all",
     "pause-replaces", "refresh-ignored", "shorter-ignored", "one-time-for-all", "pause-acts-elsewhere",
     "pfc-counted-elsewhere", "pause-ignored-after-link-up", "size-dropped", "misclassified", "xoff-elsewhere",

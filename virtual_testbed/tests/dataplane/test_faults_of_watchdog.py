@@ -67,6 +67,22 @@ def test_watchdog_late(spec, detected_ms):
     assert state(net, 2 * SECOND) == ("operational", 1, 1)
 
 
+@pytest.mark.parametrize("spec, detected_ms", [
+    (None, None), ("watchdog-polls-add-up@Ethernet0", 600), ("watchdog-polls-add-up@Ethernet0,priority=4", None)])
+def test_watchdog_polls_add_up(spec, detected_ms):
+    """Two polls see each storm of 190 ms: at 100 and 200, 500 and 600, 1000 and 1100 ms."""
+    bursts = Duration(delay_ps=30 * MS, frames=3 * 1132, burst_frames=1132, burst_period_ps=450 * MS)
+    config = with_watchdog(switch_config(2, asic_type="broadcom"), "Ethernet0")
+    net = network(config, [storm("storms", 0, {3: 0xFFFF}, duration=bursts)], [parse_fault(spec)] if spec else [])
+    net.start_flows(["storms"])
+    if detected_ms is None:
+        assert state(net, 2 * SECOND) == ("operational", 0, 0)
+    else:
+        assert state(net, detected_ms * MS - 1) == ("operational", 0, 0) and state(net, detected_ms * MS)[1] == 1
+    unbroken = run(spec)
+    assert state(unbroken, 300 * MS - 1) == ("operational", 0, 0) and state(unbroken, 300 * MS) == ("stormed", 1, 0)
+
+
 @pytest.mark.parametrize("action", ["drop", "forward", "alert"])
 def test_watchdog_never_restores(action):
     net = run("watchdog-never-restores@Ethernet0", action=action)
