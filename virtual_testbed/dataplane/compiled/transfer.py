@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -354,20 +355,21 @@ class Transfer:
 
     def _nodes(self, shares: list[Row]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Runs of frames in all queues, chained up, then those that are free."""
-        rows: list[tuple[int, int, int]] = []
+        waiting: list[tuple[Path, int]] = []
+        last: list[int] = []
         for share, queue in zip(shares[8 * len(self._sides):], self._queues):
             if queue.frames:
-                first = len(rows)
-                rows += [(self._rows[path], frames, first + number + 1)
-                         for number, (path, frames) in enumerate(queue.content())]
-                rows[-1] = (*rows[-1][:2], NONE)
-                share.update(first_node=first, last_node=len(rows) - 1)
-        used = len(rows)
+                first = len(waiting)
+                waiting += queue.content()
+                last.append(len(waiting) - 1)
+                share.update(first_node=first, last_node=last[-1])
+        used = len(waiting)
         size = 4 * used + LEAST_NODES + 4 * len(self._ends)
         nodes = np.zeros(size, tables.NODE)
+        nodes["path"][:used] = [self._rows[path] for path, _ in waiting]
+        nodes["frames"][:used] = [frames for _, frames in waiting]
         nodes["next"] = np.arange(1, size + 1)
-        if rows:
-            nodes[:used] = rows
+        nodes["next"][last] = NONE
         registers = np.zeros(tables.REGISTERS, np.int64)
         registers[FREE_NODE] = used
         registers[FREE_NODES] = size - used
@@ -464,9 +466,16 @@ class Transfer:
 
     def _content(self, number: int) -> Iterator[tuple[Path, int]]:
         """Runs of frames from a node on."""
+        paths, frames, following = self._node_columns
         while number != NONE:
-            path, frames, number = self.tables.nodes[number].tolist()
-            yield self._paths[path], frames
+            yield self._paths[paths[number]], frames[number]
+            number = following[number]
+
+    @cached_property
+    def _node_columns(self) -> tuple[list[int], list[int], list[int]]:
+        """Paths, frames and next ones of all nodes: a queue may have tens of thousands, too many to read row by row."""
+        nodes = self.tables.nodes
+        return nodes["path"].tolist(), nodes["frames"].tolist(), nodes["next"].tolist()
 
     def _ring_of(self, table: NDArray[Any], number: int) -> list[Any]:
         """The entries of a ring."""

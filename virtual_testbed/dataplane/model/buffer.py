@@ -299,7 +299,7 @@ class EgressQueue(Share, Generic[Kind]):
 
     def fill(self, content: Iterable[tuple[Kind, int]]) -> None:
         """Take what waits, as `content`; the bytes held stay."""
-        self.runs = deque([kind, frames] for kind, frames in content)
+        self.runs = deque(map(list, content))
         self.frames = sum(run[1] for run in self.runs)  # type: ignore[misc]
 
     def content(self) -> list[tuple[Kind, int]]:
