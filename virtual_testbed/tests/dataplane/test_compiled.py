@@ -32,6 +32,18 @@ class LeaksOften(Fault):
         return (31 + queue) * US
 
 
+class LeaksOnce(Fault):
+    """A shut queue lets frames out, which those that are shut later do not."""
+
+    is_asked = False
+
+    def leak_period_ps(self, queue, period_ps):
+        """What the first one is told."""
+        was_asked = self.is_asked
+        self.is_asked = True
+        return 0 if was_asked else 31 * US
+
+
 class AgesOften(Fault):
     """A shut queue discards what it holds every few microseconds."""
 
@@ -189,6 +201,17 @@ def test_what_does_not_fit_into_64_bits_is_stepped_without_it():
         reasons = net.statistics().not_skipped
     assert reasons["not stepped by compiled code: a number beyond 64 bits"] and not net.statistics().compiled_events
     assert net.flow_counters("d0").frames_rx > 500
+
+
+def test_a_queue_that_goes_on_leaking_where_no_other_would_is_stepped_without_it():
+    _, flows, _ = TRAFFIC["a queue that stays shut and leaks"]
+    with patch.object(skip, "COMPILED_FROM", 100):
+        net = run(3, flows, [LeaksOnce()], MS)
+        reasons = net.statistics().not_skipped
+    with patch.object(Compiled, "stepper", lambda self: None):
+        other = run(3, flows, [LeaksOnce()], MS)
+    assert any("a fault does to a shut queue what it will not do" in reason for reason in reasons), reasons
+    assert counters(net, flows) == counters(other, flows)
 
 
 def test_tables_grow(monkeypatch):
