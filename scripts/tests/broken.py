@@ -102,6 +102,7 @@ class Bench:
         self._plans: dict[tuple[str, str], PortPlan] = {}
         self._qualifiers: dict[tuple[str, str], Qualifier] = {}
         self._outcomes: dict[tuple[tuple[str, str], PlanCase, Target], Outcome] = {}
+        self._latest: Qualifier | None = None
 
     def judge(self, broken: Case) -> Outcome:
         """A test case of the plan on a port pair, after the pair's preflight. Faults that one run shows share it."""
@@ -113,9 +114,12 @@ class Bench:
             self._qualifiers[pair] = Qualifier(lab, self._auditors)
         key = (pair, broken.plan, broken.target(self._plans[pair].subject))
         if key not in self._outcomes:
-            self._outcomes[key] = self._qualifiers[pair].qualify(*key[1:])
-            settled = self._qualifiers[pair].settled
-            watched = () if settled is None else settled.watchdog_ports
+            qualifier = self._qualifiers[pair]
+            if qualifier is not self._latest:
+                qualifier.settled = None  # it was read before other pairs sent
+            self._latest = qualifier
+            self._outcomes[key] = qualifier.qualify(*key[1:])
+            watched = () if qualifier.settled is None else qualifier.settled.watchdog_ports
             assert not watched, f"after {broken.plan.plan_id} a case would begin with a watchdog on {watched}"
         return self._outcomes[key]
 

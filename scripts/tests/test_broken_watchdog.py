@@ -134,7 +134,7 @@ ANOTHER, AS_PASSED, RECEIVED = ("Ethernet108", HEALTHY_RX), ("Ethernet112", HEAL
 LOUD, UNHELD = ("Ethernet124", HEALTHY_RX), (HEALTHY_RX, "Ethernet84")
 TOGETHER, RESTARTED = ("Ethernet72", HEALTHY_RX), ("Ethernet76", HEALTHY_RX)
 BUSY, UNTIMELY = ("Ethernet92", HEALTHY_RX), ("Ethernet96", "Ethernet20")
-UNSENT, ADDED = ("Ethernet88", HEALTHY_RX), ("Ethernet52", HEALTHY_TX)
+UNSENT, ADDED = ("Ethernet88", HEALTHY_RX), ("Ethernet112", HEALTHY_RX)
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -154,7 +154,7 @@ FAULTS = (
     "nervous.py:Together@Ethernet72", "nervous.py:Restarted@Ethernet76", "nervous.py:Beside@Ethernet56",
     "nervous.py:Busy@Ethernet92", "pause-short@Ethernet96,quanta=500", "xon-not-sent@Ethernet20,priority=3",
     "watchdog-undo-missing@Ethernet88,only=sending", "pfc-lost-with-watchdog@Ethernet92",
-    "watchdog-polls-add-up@Ethernet52,priority=3",
+    "watchdog-polls-add-up@Ethernet112,priority=3",
 )
 
 
@@ -246,7 +246,7 @@ CASES = [
     wreck(ANY, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
           "Ethernet60 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
     wreck(ADDED, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
-          "Ethernet52 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
+          "Ethernet112 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
     wreck(FORWARDS, ACTION_CHANGED, "FAIL PASS", "dropped-in-storm frames-counted",
           "Ethernet100 priority 3: expected 0 frames from Ethernet0 to Ethernet100 received in the storm, got "),
     wreck(AGAIN, DROP_SINGLE, "FAIL PASS",
