@@ -50,8 +50,8 @@ PACE_S = 0.1
 WIRE_ROUNDS = 2
 """A testbed with wire ports follows the wall clock so many times as often."""
 MADE_BEFORE_LOOK = 50_000
-"""Objects that are made before Python looks for garbage among the latest; by itself, 700. A queue is tens of thousands
-of objects, and there are few cycles: taking one from compiled code is 3 times as fast so."""
+"""So many objects are made before Python looks for garbage among the latest (its own number is 700). A queue may be
+tens of thousands of objects that are no garbage: taking one from compiled code is 3 times as fast so."""
 LOG = logging.getLogger(__name__)
 
 

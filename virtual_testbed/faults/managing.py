@@ -461,8 +461,7 @@ class CountersNegative(Fault):
 
 FAULTS: tuple[type[Fault], ...] = (
     WatchdogBlind, WatchdogFalseAlarm, WatchdogAnyPause, WatchdogPollsAddUp, WatchdogLate, WatchdogLeaks,
-    WatchdogActionMissing,
-    WatchdogWide, WatchdogHitsAnother, WatchdogOnePortOnly, WatchdogRestoresInStorm, WatchdogNeverRestores,
-    WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted, WatchdogStopIgnored,
-    AgingStaysOn, SwitchReboots, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
+    WatchdogActionMissing, WatchdogWide, WatchdogHitsAnother, WatchdogOnePortOnly, WatchdogRestoresInStorm,
+    WatchdogNeverRestores, WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted,
+    WatchdogStopIgnored, AgingStaysOn, SwitchReboots, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
     WatermarksFrozen, CountersNegative, PfcLostWithWatchdog)

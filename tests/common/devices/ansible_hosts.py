@@ -137,7 +137,7 @@ class AnsibleHosts:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silences pytest-ansible, which calls its host management deprecated at each use."""
+    """Silences what pytest-ansible, at each use of its host management, and Ansible say of what is deprecated."""
     before = os.environ.get(DEPRECATIONS)
     os.environ[DEPRECATIONS] = "False"
     try:

@@ -27,7 +27,7 @@ from .watched import all_watched
 QUIET = PlanCase("watchdog-quiet", "WD-4")
 TIMERS = Timers(DROP)
 LEAD_S = 3.0  # data runs that long before the first pause; within this time the watchdog is started
-LONG_STORMS = 4  # a poll may come just before one begins; in the next one polls come 10 ms sooner after its beginning
+LONG_STORMS = 4  # where a poll comes just as the first begins, it alone has a single poll in it; the others have two
 LONG_SHARE = 0.95  # each is that share of the shortest time in which a storm may be detected
 LONG_GAP_S = 0.2
 BURSTS = 6
