@@ -4,7 +4,7 @@ next period. What they leave of the line says how long each of them lasted."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -40,10 +40,13 @@ SHORT = PlanCase("pause-short", "TIME-7")
 SHORT_QUANTA = 255  # all of a time's lower byte
 SHORT_COUNT = 6127  # in 4 ms: twice in each pause
 FRAME_BYTES = 1024
-# By an exact clock a window of 12 of the longest pauses is enough, and costs little; by any other one flows start and
-# end when they like, within some hundred milliseconds, and only seconds say something. Both hold whole periods of the
-# pauses, so that it does not matter where in a period they begin.
+# By an exact clock a window of 12 of the longest pauses is enough, and costs little: it is all of the data, and holds
+# whole periods of the pauses, so that it does not matter where in a period it begins. By any other one flows start and
+# end when they like, within some hundred milliseconds, and some generators send what pauses held after the time that
+# they were told: a window is what comes between two counts while data and pauses last.
 WINDOW_S = 2.0
+START_LAG_S = 1.0  # from when data should have begun to the first count
+CALLS_S = 2.0  # what two counts may take, beside how old they are
 DRAIN_EXACT_S = 0.002  # at 100 Gb/s: 16 MB take 1.3 ms
 DRAIN_S = 1.0
 EDGE_FRAMES = 4  # one under way at each end of a window, and one being stored in the switch at each
@@ -69,8 +72,13 @@ class Window:
         return f"Window {self.number}" if self.number > 1 else ""
 
     @property
+    def begun(self) -> str:
+        """The moment from which on frames count, where that is not the beginning of its data."""
+        return f"at the beginning of window {self.number}"
+
+    @property
     def at_end(self) -> str:
-        """The moment at which data ended and the storm still ran."""
+        """The moment up to which frames count; the storm still ran."""
         return f"at the end of window {self.number}"
 
     @property
@@ -138,7 +146,7 @@ class TimingRun(CaseRun):
 
     Attributes:
         course: what was sent.
-        window_s: how long data ran in each window.
+        window_s: how long a window was meant to be.
         exact: whether windows begin and end at the instant that they are meant to.
     """
 
@@ -151,15 +159,38 @@ class TimingRun(CaseRun):
         windows = [self._window_numbers(window) for window in self.course.windows]
         return {**self.counted(), "exact_clock": self.exact, "phases": windows}
 
+    def within(self, window: Window, *roles: Role) -> list[FlowStats]:
+        """Flows of these roles, with the frames that count in a window."""
+        begun = self.phases.get(window.begun, {})
+        return [
+            replace(flow, frames_tx=flow.frames_tx - begun[flow.plan.name].frames_tx,
+                    frames_rx=flow.frames_rx - begun[flow.plan.name].frames_rx) if flow.plan.name in begun else flow
+            for flow in self.flows(window.at_end, *roles)
+        ]
+
+    def lasted_s(self, window: Window) -> Fraction:
+        """How long a window was. By a clock that is not exact background traffic tells it, which nothing holds, and
+        which comes out where test traffic does, so that both were counted at the same instants. 0: there is none."""
+        if self.exact:
+            return Fraction(self.window_s)
+        free = self.free(window)
+        rate = line_rate_fps(FRAME_BYTES, self.subject.pair.speed_mbps) * _asked(free)
+        return sum(flow.frames_rx for flow in free) / rate if free else Fraction(0)
+
+    def free(self, window: Window) -> list[FlowStats]:
+        """Background traffic of priorities that nothing holds, within a window."""
+        return [flow for flow in self.within(window, Role.BACKGROUND) if priority_of(flow) not in self.tested]
+
     def _window_numbers(self, window: Window) -> dict[str, Any]:
         pauses = window.pauses
         speed = self.subject.pair.speed_mbps
-        moments = {"at_end": self.phases[window.at_end], "drained": self.phases[window.drained]}
+        moments = {name: self.phases[moment] for name, moment in (
+            ("begun", window.begun), ("at_end", window.at_end), ("drained", window.drained)) if moment in self.phases}
         return {
             "pauses": pauses.named(speed),
             "paused_us": {priority: float(pauses.held(priority, speed).seconds) * 1e6 for priority in window.loaded},
-            "window_s": self.window_s,
-            "frames_due": due_by_window_end(self, window) if self.course.fills_the_line else None,
+            "window_s": float(self.lasted_s(window)),
+            "frames_due": due_in_window(self, window) if self.course.fills_the_line else None,
             "flows": flow_numbers(moments),
         }
 
@@ -176,15 +207,20 @@ def measure(lab: Lab, course: Course, target: Target, before: DutCounters) -> Ti
 
 
 def _send(lab: Lab, traffic: Traffic, window: Window) -> dict[str, Stats]:
-    """Pauses, a period later data for a window, and what had come by its end; then what was held drains."""
+    """Pauses, a period later data, and what came of it in the window; then what was held drains."""
     names = traffic.names(phase=window.phase)
+    moments: dict[str, Stats] = {}
     lab.generator.start(names)
-    lab.clock.sleep(lead_s(lab, window.pauses) + window_s(lab))
-    at_end = lab.generator.stats(names)
+    lab.clock.sleep(lead_s(lab, window.pauses))
+    if not lab.clock.exact:
+        lab.clock.sleep(START_LAG_S)
+        moments[window.begun] = lab.generator.stats(names)
+    lab.clock.sleep(window_s(lab))
+    moments[window.at_end] = lab.generator.stats(names)
     lab.generator.stop(traffic.names(Role.STORM, phase=window.phase))
     data = traffic.names(Role.TEST, Role.BACKGROUND, phase=window.phase)
     lab.generator.run_out(data, scaled_s(lab.subject, DRAIN_EXACT_S) if lab.clock.exact else DRAIN_S)
-    return {window.at_end: at_end, window.drained: drain(lab, names)}
+    return {**moments, window.drained: drain(lab, names)}
 
 
 def lead_s(lab: Lab, pauses: Pauses) -> float:
@@ -198,7 +234,7 @@ def timed_traffic(lab: Lab, course: Course, target: Target) -> Traffic:
     for window in course.windows:
         beside = tuple(priority for priority in target if priority not in window.loaded)
         loads = [
-            DataLoad(name, role, priorities, percent, window_s(lab), FRAME_BYTES, delay_s=lead_s(lab, window.pauses))
+            DataLoad(name, role, priorities, percent, data_s(lab), FRAME_BYTES, delay_s=lead_s(lab, window.pauses))
             for name, role, priorities, percent in (
                 ("test flow", Role.TEST, window.loaded, course.test_percent),
                 ("flow beside", Role.BACKGROUND, beside, course.beside_percent),
@@ -216,8 +252,17 @@ def scaled_s(subject: PortUnderTest, seconds: float) -> float:
 
 
 def window_s(lab: Lab) -> float:
-    """How long data runs, in seconds of the lab's clock."""
+    """How long a window is meant to be, in seconds of the lab's clock."""
     return scaled_s(lab.subject, float(WINDOW_EXACT_S)) if lab.clock.exact else WINDOW_S
+
+
+def data_s(lab: Lab) -> float:
+    """How long data runs: for the window, and by a clock that is not exact also for what it takes to start it and to
+    count it twice."""
+    if lab.clock.exact:
+        return window_s(lab)
+    timing = lab.generator.timing
+    return START_LAG_S + WINDOW_S + timing.start_s + 2 * timing.refresh_s + CALLS_S
 
 
 def validity(run: TimingRun) -> Iterator[Check]:
@@ -225,13 +270,24 @@ def validity(run: TimingRun) -> Iterator[Check]:
     yield from undisturbed(run)
     place = at_port(run.subject)
     for window in run.course.windows:
-        for storm in run.flows(window.at_end, Role.STORM):
-            least = floor((storm.plan.fps or 0) * run.window_s * (1 - _tolerance(run)))
-            yield from storm_sent(place, [storm], least)
+        yield from in_window(run, window)
         drained = run.flows(window.drained, Role.STORM)
         yield from storm_stopped(place, drained, "the storm stopped when all had drained")
         # by then all of it is on the line: at the window's end some frames wait for those of other priorities
         yield from load_applied(run.subject, run.flows(window.drained), run.pfc_sent(), "in the window")
+
+
+def in_window(run: TimingRun, window: Window) -> Iterator[Check]:
+    """A window's storms came at their rate, and by a clock that is not exact its data lasted longer than the window."""
+    place = at_port(run.subject)
+    lasted_s = run.lasted_s(window)
+    if not run.exact:  # some generators say of a flow that is held that it does not transmit
+        lasts = bool(lasted_s) and all(flow.transmitting for flow in run.free(window))
+        expected = f"data that outlasts {run.window_s:g} s between two counts, some of it of other priorities"
+        yield error_unless("load-lasted", place, lasts, expected, "its end, or none of these")
+    for storm in run.within(window, Role.STORM):
+        least = floor((storm.plan.fps or 0) * lasted_s * (1 - _tolerance(run)))
+        yield from storm_sent(place, [storm], least if run.exact else least - 1)
 
 
 def judge(run: TimingRun) -> Iterator[Check]:
@@ -257,8 +313,8 @@ def _of_window(run: TimingRun, window: Window) -> Iterator[Check]:
     yield from everything_received("background-unaffected", run.subject, background, when)
 
 
-def due_by_window_end(run: TimingRun, window: Window) -> tuple[int, int]:
-    """Least and most frames of the priority of test traffic that may have come by the end of a window.
+def due_in_window(run: TimingRun, window: Window) -> tuple[int, int]:
+    """Least and most frames of the priority of test traffic that may have come in a window.
 
     The window has W seconds and n periods with pauses of P seconds in all, k of them, whole periods. Between pauses
     test traffic has its part of the line, as more waits for it than the line takes. What a pause takes from it differs
@@ -271,28 +327,27 @@ def due_by_window_end(run: TimingRun, window: Window) -> tuple[int, int]:
     Traffic of other priorities that are paused in the window may come at any time in it: what came of it while test
     traffic was paused took nothing from that, and what came of it later had waited, and took as much more.
 
-    By a clock that is not exact frames are counted when all is quiet: those that the switch still held at the end of
-    the window have come too, at most what its buffer holds, and the generator's own start and clock may cost what
-    `tolerances` say.
+    By a clock that is not exact a window begins and ends anywhere in a period, so that it has up to P more or less of
+    pauses, and the two counts may be off by what `tolerances` say.
     """
     speed = run.subject.pair.speed_mbps
     test = run.flows(window.at_end, Role.TEST)[0].plan
     rate = line_rate_fps(test.frame_bytes, speed)
-    seconds = Fraction(run.window_s)
+    seconds = run.lasted_s(window)
     beside, background = _background_parts(run, window, rate * seconds)
     held = window.pauses.held(window.loaded[0], speed)
     periods = seconds * window.pauses.fps(speed)
     if not held.times:
         return 0, floor(_most_between(run, window, rate * (1 - background)))
     unsure = held.times * (response_seconds(speed) + 1 / rate)
-    longest = periods * (held.seconds + unsure)
-    shortest = periods * (held.seconds - unsure)
+    at_ends = Fraction(0) if run.exact else held.seconds
+    longest = periods * (held.seconds + unsure) + at_ends
+    shortest = periods * (held.seconds - unsure) - at_ends
     least = rate * (Fraction(test.percent or 0) / 100 * (seconds - longest) - beside * longest) - EDGE_FRAMES
     most = rate * (1 - background) * (seconds - shortest) + EDGE_FRAMES
     if run.exact:
         return ceil(least), floor(most)
-    buffered = run.subject.buffer.size_bytes // test.frame_bytes
-    return ceil(least * (1 - _tolerance(run))), floor(most + buffered)
+    return ceil(least * (1 - _tolerance(run))), floor(most * (1 + _tolerance(run)))
 
 
 def _most_between(run: TimingRun, window: Window, rate: Fraction) -> Fraction:
@@ -304,17 +359,16 @@ def _most_between(run: TimingRun, window: Window, rate: Fraction) -> Fraction:
     lasts = pause_seconds(window.pauses.frames[0].quanta[window.loaded[0]], speed)
     response = response_seconds(speed)
     left = (response + 1 / line_rate_fps(FRAME_BYTES, speed)) / (lasts + response)
-    buffered = 0 if run.exact else run.subject.buffer.size_bytes // FRAME_BYTES
-    return rate * Fraction(run.window_s) * left + EDGE_FRAMES + buffered
+    more = 0 if run.exact else _tolerance(run)
+    return rate * run.lasted_s(window) * left * (1 + more) + EDGE_FRAMES
 
 
 def _background_parts(run: TimingRun, window: Window, line_frames: Fraction) -> tuple[Fraction, Fraction]:
     """The part of the line that background traffic of other tested priorities asked for; and the part that all other
     background took: what it asked for, or what came of it where that is less because frames of it were lost
     (`background-unaffected` says so)."""
-    flows = run.flows(window.at_end if run.exact else window.drained, Role.BACKGROUND)
-    beside = [flow for flow in flows if priority_of(flow) in run.tested]
-    background = [flow for flow in flows if priority_of(flow) not in run.tested]
+    background = run.free(window)
+    beside = [flow for flow in run.within(window, Role.BACKGROUND) if priority_of(flow) in run.tested]
     came = sum(flow.frames_rx for flow in background) / line_frames
     return _asked(beside), min(_asked(background), came)
 
@@ -328,18 +382,11 @@ def _tolerance(run: TimingRun) -> Fraction:
 
 
 def _share_left(run: TimingRun, window: Window, when: str) -> Iterator[Check]:
-    """A generator may take a time for a number of frames, and send what pauses held later on: then frames came in the
-    window as they should, and too many of them in all say nothing of it."""
-    least, most = due_by_window_end(run, window)
-    by_end = {flow.plan.name: flow.frames_rx for flow in run.flows(window.at_end, Role.TEST)}
-    for flow in run.flows(window.at_end if run.exact else window.drained, Role.TEST):
+    """What came of test traffic in a window is what its pauses leave."""
+    least, most = due_in_window(run, window)
+    for flow in run.within(window, Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
-        if by_end[flow.plan.name] <= most < flow.frames_rx:
-            expected = f"at most {most} frames received {when}"
-            seen = f"{flow.frames_rx}, of which {by_end[flow.plan.name]} had come by the end of the window"
-            yield error_unless("paused-long-enough", place, False, expected, seen)
-        else:
-            yield at_most("paused-long-enough", place, most, f"frames received {when}", flow.frames_rx)
+        yield at_most("paused-long-enough", place, most, f"frames received {when}", flow.frames_rx)
         if least:  # none where pauses never end
             yield at_least("resumed-in-time", place, least, f"frames received {when}", flow.frames_rx)
 

@@ -1,8 +1,10 @@
 """WD-5 and WD-8: storms on running traffic, how long detection and restoration really take: with several times of the
 watchdog, and while a buffer threshold is changed and put back.
 
-The sender measures it. Until the storm is detected the switch pauses the sender: it sends less than was due by what it
-would have sent in that time. From then until restoration the switch drops what the sender sends.
+The sender measures it. Until the storm is detected the switch pauses the sender: it has sent less than was due by what
+it would have sent in that time. From then until restoration the switch drops what the sender sends. What was due is
+counted from when all flows had begun, up to before they end: some generators take a time for a number of frames, and
+send what was held after it.
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ class Outage:
 
     Attributes:
         subject, timers: of what, and the watchdog's.
+        begun, running: of all flows before the storm, and after the latest restoration, when data was still sent.
         stats: of all flows at the end.
         exact: whether flows start and end when they are told to.
         label: what tells it from the others of a run.
@@ -60,6 +63,8 @@ class Outage:
 
     subject: PortUnderTest
     timers: Timers
+    begun: Stats
+    running: Stats
     stats: Stats
     exact: bool
     label: str
@@ -102,7 +107,12 @@ class Outage:
     def held(self, flow: FlowStats) -> Fraction:
         """Frames that were due and not sent; background, which nothing holds, says how many were due."""
         free = self.flows(Role.BACKGROUND)[0]
-        return free.frames_tx * Fraction(flow.plan.percent or 0) / Fraction(free.plan.percent or 1) - flow.frames_tx
+        due = self._sent(free) * Fraction(flow.plan.percent or 0) / Fraction(free.plan.percent or 1)
+        return due - self._sent(flow)
+
+    def _sent(self, flow: FlowStats) -> int:
+        """Frames of a flow that were sent while all of them were."""
+        return self.running[flow.plan.name].frames_tx - self.begun[flow.plan.name].frames_tx
 
     def times(self) -> dict[str, Any]:
         """Detection and restoration for each test flow, by priority, for the record."""
@@ -158,35 +168,50 @@ def while_buffer_changes(lab: Lab, case: PlanCase, target: Target, before: DutCo
 
 
 def _spare_s(exact: bool) -> float:
-    """Data before the storm, storm after the latest detection, and data after the latest restoration, each so long."""
+    """Data before the storm, storm after the latest detection, and data after the latest restoration, each so long;
+    what is counted in the first and the last is counted in the middle."""
     return SPARE_S if exact else WALL_SPARE_S
 
 
 def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: str) -> Outage:
     """One storm; the data runs from before it until after the restoration. The watchdog is started with these times
     first, unless it has them already."""
-    spare_s = _spare_s(lab.clock.exact)
-    storm_s = timers.latest_detection_s + spare_s
-    after_s = timers.latest_restoration_s + spare_s
-    storm = replace(pause_storm(lab, target), delay_ns=round(spare_s * 1e9))
-    traffic = lab.builder.build([storm, *even_flows(lab, target, TEST_PERCENT, spare_s + storm_s + after_s)])
+    half_s = _spare_s(lab.clock.exact) / 2
+    timing = lab.generator.timing
+    lead_s = 2 * half_s + timing.refresh_s
+    storm_s = timers.latest_detection_s + 2 * half_s
+    after_s = timers.latest_restoration_s + half_s
+    data_s = lead_s + storm_s + after_s + half_s + timing.start_s + timing.stop_s + timing.refresh_s
+    storm = replace(pause_storm(lab, target), delay_ns=round(lead_s * 1e9))
+    traffic = lab.builder.build([storm, *even_flows(lab, target, TEST_PERCENT, data_s)])
     with sending(lab, traffic):
         if watchdog.timers != timers:
             watchdog.start(timers)
         lab.clock.sleep(SETTLE_S)
         lab.generator.start(traffic.names())
-        lab.clock.sleep(spare_s + storm_s)
+        lab.clock.sleep(half_s)
+        begun = lab.generator.stats(traffic.flows)
+        lab.clock.sleep(half_s + storm_s)
         lab.generator.stop(traffic.names(Role.STORM))
-        lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), after_s)
+        lab.clock.sleep(after_s)
+        running = lab.generator.stats(traffic.flows)
+        lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), half_s)
         lab.clock.sleep(SETTLE_S)
-        return Outage(lab.subject, timers, lab.generator.stats(traffic.flows), lab.clock.exact, label)
+        stats = lab.generator.stats(traffic.flows)
+        return Outage(lab.subject, timers, begun, running, stats, lab.clock.exact, label)
 
 
 def _read(lab: Lab, target: Target, before: DutCounters, watchdog: Watchdog, outages: list[Outage]) -> OutagesRun:
     """What came of these storms; stops the watchdog."""
     lab.clock.sleep(lab.delays.port_s)
     after = watchdog.stop()
-    phases = {outage.label: outage.stats for outage in outages}
+    phases = {
+        phase: stats for outage in outages
+        for phase, stats in (
+            (f"{outage.label}, before the storm", outage.begun), (f"{outage.label}, data still sent", outage.running),
+            (outage.label, outage.stats),
+        )
+    }
     timers = outages[-1].timers
     return OutagesRun(lab.subject, before, after, after, target, phases, timers, watchdog.queues, outages)
 
@@ -218,8 +243,8 @@ def validity(run: OutagesRun) -> Iterator[Check]:
 
 
 def _time_kept(outage: Outage) -> Iterator[Check]:
-    """The generator sent data for a time, so that frames which a storm held were never sent. One that takes the time
-    for a number of frames sends them later, and what was not sent says nothing."""
+    """What a storm held had not been sent when it was counted. A generator that had made up for it, or whose data had
+    ended and was made up for, says nothing."""
     for flow in outage.flows(Role.TEST) if not outage.exact else ():
         missing = outage.held(flow)
         met = missing > 1 or flow.frames_rx == flow.frames_tx  # nothing was dropped: the storm did nothing at all
