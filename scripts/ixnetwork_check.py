@@ -24,7 +24,7 @@ from tabulate import tabulate
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.testbeds import (  # noqa: E402  (the path has to be there first)
-    TESTBED_FILE, Refusal, deploy, environment, read_entry, virtual_testbed,
+    TESTBED_FILE, Refusal, catch_signals, deploy, environment, read_entry, virtual_testbed,
 )
 from tests.common.clone import RESULTS, ROOT  # noqa: E402
 from tests.common.pfc.model.tolerances import KEY  # noqa: E402
@@ -291,6 +291,7 @@ def main() -> int:
             parser.error(f"fault {name!r} is none of those whose test cases are known here: {', '.join(FAULTS)}")
     results = options.results.resolve()
     environment(results)
+    catch_signals()
     everything = []
     for run in runs(options.scenario, options.habits.split(","), faults, options.testbed):
         came = carry_out(run, results)

@@ -217,17 +217,20 @@ class Generator:
 
     def run_out(self, names: Sequence[str], seconds: float) -> None:
         """Waits until flows that last so long have ended by themselves, and stops those that have not: a generator may
-        count a flow that PFC holds as still transmitting.
+        count a flow that PFC holds as still transmitting; or say that it does not transmit, and go on when nothing
+        holds it any more.
 
         Raises:
             QualificationError: a flow goes on after it was told to stop.
         """
         self.clock.sleep(seconds)
         grace_s = STOP_GRACE_S + self.timing.refresh_s
-        if not wait_for(lambda: self._all_stopped(names), grace_s, self.clock):
+        ended = wait_for(lambda: self._all_stopped(names), grace_s, self.clock)
+        if not ended:
             logger.warning(
                 "flows still transmitting %.0f s after their end, stopping them: %s", grace_s, ", ".join(names)
             )
+        if not (ended and self.clock.exact):
             self.stop(names)
         if not wait_for(lambda: self._all_stopped(names), grace_s, self.clock):
             never = [name for name, flow in self.stats(names).items() if not flow.frames_tx]
