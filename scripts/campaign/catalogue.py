@@ -124,6 +124,8 @@ FAULTS: tuple[CampaignEntry, ...] = (
           "a pause of .* outlives the link's going down"),
     at_rx("resume-all", "PFC-1 CLASS-1 CLASS-2 CLASS-3", HELD, LOSSLESS,
           "a pause time of 0 for one priority ends the pauses of all"),
+    at_rx("resume-lowest", "PFC-1 CLASS-1 CLASS-2 CLASS-3", frozenset({4}), LOSSLESS,
+          "a pause time of 0 does not let .* go on"),
     at_rx("pause-replaces", "PFC-1 CLASS-1 CLASS-2 CLASS-3", HELD, LOSSLESS,
           "a PFC frame ends the pauses of .* that it does not enable"),
     at_rx("refresh-ignored", "PFC-1 TIME-1 TIME-2 TIME-3 TIME-6 CLASS-2", HELD, LOSSLESS,

@@ -158,6 +158,11 @@ def _misclassified(options: Options, declared: Declaration) -> Declaration:
     return replace(declared, priorities=own, metrics=BOTH, says=f"leave {{rx}} by queue UC{options['to']}")
 
 
+def _global_resume(options: Options, declared: Declaration) -> Declaration:
+    """It ends pauses, of the classes that PFC is enabled for."""
+    return replace(declared, priorities=HELD, metrics=(LOSSLESS,), says="an 802.3x pause frame ends the pauses of")
+
+
 def _another_class(options: Options) -> bool:
     """Whether frames take another class than their own."""
     return "dscp" not in options or TRAFFIC_CLASSES.get(int(options["dscp"]), 1) != int(options["to"])
@@ -204,6 +209,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("zero-source-ignored", priorities=LOSSLESS_ONLY),  # a frame is discarded with all that it pauses
     FaultKind("empty-vector-honoured", priorities=SEVERAL, declare=_limited),
     FaultKind("global-pause-honoured", priorities=SEVERAL, declare=_limited),
+    FaultKind("global-pause-honoured", ((word("only", "resume"),),), (), False, _global_resume),
     FaultKind("unknown-opcode-honoured", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("any-destination-honoured", ((), (word("only", "reserved"),)), LOSSLESS_ONLY, False, _limited),
     FaultKind("pfc-not-counted", priorities=SEVERAL, is_any_time=True, declare=_limited),
@@ -290,6 +296,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("counted-short", ((word("of", "watchdog-drops"), number("one_in", 2, 2000, 200)),), (), False,
               _saying("the watchdog acts, but does not count it")),
     FaultKind("resume-all", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("resume-lowest"),
     FaultKind("pause-replaces", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("refresh-ignored", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("shorter-ignored", priorities=LOSSLESS_ONLY, declare=_limited),

@@ -94,6 +94,15 @@ class Ticks(Fault):
         return tuple((number, min(0xFFFF, -(-quanta // 1024) * 1024)) for number, quanta in pauses)
 
 
+class BriefIgnored(Fault):
+    """A pause of less than 32 quanta is none; it is counted."""
+
+    name = "brief-ignored"
+
+    def timers(self, pauses):
+        return tuple((number, quanta) for number, quanta in pauses if not 0 < quanta < 32)
+
+
 class OneTime(Fault):
     """All classes of a frame that pauses several are paused for the longest of its times."""
 
@@ -244,6 +253,16 @@ TIME_CASES = [
              "Ethernet52 priority 3: expected at least "),
     ),
     *on(
+        ("Ethernet116", "Ethernet0"),
+        case(timing.SHORT, f"{FILE}:BriefIgnored@Ethernet116", "FAIL PASS", "paused-long-enough",
+             "Ethernet116 priority 3: expected at most ... frames received in pauses of 31 quanta for 3, "),
+    ),
+    *on(
+        ("Ethernet124", "Ethernet0"),
+        case(REFRESHED, "global-pause-honoured@Ethernet124,only=resume", "FAIL PASS", "paused-long-enough",
+             "Ethernet124 priority 3: expected at most ... frames received in pauses of 32768 quanta for 3, after "),
+    ),
+    *on(
         ("Ethernet56", "Ethernet64"),
         case(REFRESHED, "refresh-ignored@Ethernet56", "FAIL PASS", "paused-long-enough resumed-in-time",
              "Ethernet56 priority 3: expected at most "),
@@ -276,6 +295,11 @@ CLASS_CASES = [
         ("Ethernet40", "Ethernet64"),
         case(class_pauses.ONE_RESUMES, "resume-all@Ethernet40", "FAIL PASS", "paused-long-enough",
              "Ethernet40 priority 3: expected at most "),
+    ),
+    *on(
+        ("Ethernet120", "Ethernet0"),
+        case(class_pauses.ONE_RESUMES, "resume-lowest@Ethernet120", "FAIL PASS", "resumed-in-time",
+             "Ethernet120 priority 4: expected at least "),
     ),
     *on(
         ("Ethernet44", "Ethernet64"),

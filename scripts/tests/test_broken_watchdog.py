@@ -49,6 +49,27 @@ class Nervous(Fault):
         return replace(sample, pfc_rx=sample.time_ps, on2off=0, paused=True)
 
 
+class TimesKept(Fault):
+    """Other times for a watchdog that runs take no effect."""
+
+    name = "times-kept"
+
+    def takes_effect(self, before, config):
+        if before is None or before.watchdog is None or config.watchdog is None:
+            return config
+        kept = replace(config.watchdog, detection_ms=before.watchdog.detection_ms)
+        return replace(config, watchdog=kept)
+
+
+class TenBits(Fault):
+    """The upper bits of a detection time are lost."""
+
+    name = "ten-bits"
+
+    def watchdog_detection_ms(self, queue, detection_ms):
+        return detection_ms % 1024 or 1024
+
+
 class Hasty(Fault):
     """A storm is detected at once."""
 
@@ -154,7 +175,7 @@ FAULTS = (
     "nervous.py:Together@Ethernet72", "nervous.py:Restarted@Ethernet76", "nervous.py:Beside@Ethernet56",
     "nervous.py:Busy@Ethernet92", "pause-short@Ethernet96,quanta=500", "xon-not-sent@Ethernet20,priority=3",
     "watchdog-undo-missing@Ethernet88,only=sending", "pfc-lost-with-watchdog@Ethernet92",
-    "watchdog-polls-add-up@Ethernet112,priority=3",
+    "watchdog-polls-add-up@Ethernet112,priority=3", "nervous.py:TenBits@Ethernet116", "nervous.py:TimesKept@Ethernet36",
 )
 
 
@@ -247,6 +268,11 @@ CASES = [
           "Ethernet60 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
     wreck(ADDED, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
           "Ethernet112 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
+    wreck(RECEIVED, ON_TRAFFIC, "FAIL PASS", "detection-time",
+          "Ethernet116 priority 3: expected detection 1200 to 1400 ms after the storm began (detection 1200, "
+          "restoration 1400, polls 200 ms), got "),
+    wreck(THIRD, ACTION_CHANGED, "FAIL PASS", "dropped-in-storm sender-not-held no-back-pressure frames-counted",
+          "Ethernet36 priority 3: expected 0 frames from Ethernet36 to Ethernet64 received in the storm, got "),
     wreck(FORWARDS, ACTION_CHANGED, "FAIL PASS", "dropped-in-storm frames-counted",
           "Ethernet100 priority 3: expected 0 frames from Ethernet0 to Ethernet100 received in the storm, got "),
     wreck(AGAIN, DROP_SINGLE, "FAIL PASS",

@@ -22,6 +22,18 @@ class ResumeAll(Fault):
         return _with_ends(self, pauses) if any(not quanta for _, quanta in pauses) else pauses
 
 
+class ResumeLowest(Fault):
+    """Of the classes that a frame resumes with a time of 0 the lowest does; the others stay paused as they are."""
+
+    name = "resume-lowest"
+
+    def timers(self, pauses: Pauses) -> Pauses:
+        """Without further times of 0."""
+        lowest = next((number for number, quanta in pauses if not quanta), None)
+        return tuple((number, quanta) for number, quanta in pauses
+                     if quanta or number == lowest or not concerns(self, number))
+
+
 class PauseReplaces(Fault):
     """A PFC frame that enables a class ends the pauses of those that it does not enable."""
 
@@ -147,6 +159,6 @@ class PauseIgnoredAfterLinkUp(NumberedFault):
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    ResumeAll, PauseReplaces, RefreshIgnored, ShorterIgnored, OneTimeForAll, TimesSwapped, TimesRounded,
+    ResumeAll, ResumeLowest, PauseReplaces, RefreshIgnored, ShorterIgnored, OneTimeForAll, TimesSwapped, TimesRounded,
     PauseActsElsewhere,
     PfcCountedElsewhere, PauseIgnoredAfterLinkUp)

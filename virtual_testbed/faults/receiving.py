@@ -215,10 +215,19 @@ class EmptyVectorHonoured(Fault):
 
 class GlobalPauseHonoured(Fault):
     """An 802.3x pause is taken for PFC of all eight classes with its time: it pauses those that PFC is enabled for and
-    counts for all (what sonic-mgmt#2198 tests).
+    counts for all (what sonic-mgmt#2198 tests). With `only=resume` that is so of a time of 0 alone, which counts for
+    none.
+
+    Raises:
+        ValueError: `only` is something else.
     """
 
     name = "global-pause-honoured"
+    options = ("only",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._is_resume_only = choice(options, "only", "resume", "any") == "resume"
 
     def parse(self, frame: bytes, reading: Control) -> Control:
         """PFC of all classes."""
@@ -226,7 +235,10 @@ class GlobalPauseHonoured(Fault):
             return reading
         read = decode(frame, any_destination=True)
         assert isinstance(read, GlobalPauseFrame), "a frame understood as 802.3x pause is one"
-        return Control(PFC, tuple((number, read.quanta) for number in CLASSES if concerns(self, number)))
+        taken = tuple((number, read.quanta) for number in CLASSES if concerns(self, number))
+        if self._is_resume_only:
+            return reading if read.quanta else Control(PFC, (), taken)
+        return Control(PFC, taken)
 
 
 class UnknownOpcodeHonoured(Fault):

@@ -31,6 +31,7 @@ NAMES = {
     "pfc-counted-as-drop", "weights-ignored", "pfc-unasked", "watchdog-false-alarm", "watchdog-late", "watchdog-wide",
     "watchdog-polls-add-up",
     "watchdog-never-restores", "watchdog-uncounted", "drops-uncounted", "finished-flows-stay-started", "resume-all",
+    "resume-lowest",
     "pause-replaces", "refresh-ignored", "shorter-ignored", "one-time-for-all", "pause-acts-elsewhere",
     "pfc-counted-elsewhere", "pause-ignored-after-link-up", "size-dropped", "misclassified", "xoff-elsewhere",
     "xoff-from-lossy", "watchdog-action-missing", "watchdog-restores-late", "watchdog-undo-missing",
@@ -257,6 +258,11 @@ def test_empty_vector_honoured():
 def test_global_pause_honoured():
     assert read("global-pause-honoured", GlobalPauseFrame(MAC, 7)) == Control(PFC, tuple((n, 7) for n in range(8)))
     assert read("global-pause-honoured@*,priority=2", GlobalPauseFrame(MAC, 7)) == Control(PFC, ((2, 7),))
+    resumes = read("global-pause-honoured@*,only=resume,priority=2", GlobalPauseFrame(MAC, 0))
+    assert resumes == Control(PFC, (), ((2, 0),))
+    assert read("global-pause-honoured@*,only=resume", GlobalPauseFrame(MAC, 7)) == Control(GLOBAL_PAUSE)
+    with pytest.raises(FaultError, match="'pause' is no value for only: expected resume or any"):
+        parse_fault("global-pause-honoured@*,only=pause")
     assert read("global-pause-honoured", pfc_frame(MAC, {3: 7})) == Control(PFC, ((3, 7),))
 
 

@@ -52,6 +52,9 @@ LONG, SHORT = 50_000, 10_000  # 256 us, 51.2 us
     (None, {4: 0}, 256, 100), ("resume-all@Ethernet0", {4: 0}, 100, 100), ("resume-all@Ethernet4", {4: 0}, 256, 100),
     ("resume-all@Ethernet0,priority=4", {4: 0}, 256, 100), ("resume-all@Ethernet0", {4: 0, 3: LONG}, 356, 100),
     ("resume-all@Ethernet0", {4: SHORT}, 256, 151), ("resume-all@Ethernet0", {}, 256, 256),
+    (None, {3: 0, 4: 0}, 100, 100), ("resume-lowest@Ethernet0", {3: 0, 4: 0}, 100, 256),
+    ("resume-lowest@Ethernet0", {4: 0}, 256, 100), ("resume-lowest@Ethernet0", {3: LONG, 4: 0}, 356, 100),
+    ("resume-lowest@Ethernet0,priority=3", {3: 0, 4: 0}, 100, 100),
     (None, {4: SHORT}, 256, 151), ("pause-replaces@Ethernet0", {4: SHORT}, 100, 151),
     ("pause-replaces@Ethernet0", {4: 0}, 100, 100), ("pause-replaces@Ethernet0", {1: 7}, 100, 100),
     ("pause-replaces@Ethernet0,priority=3", {1: 7}, 100, 256), ("pause-replaces@Ethernet0", {}, 256, 256),
@@ -109,7 +112,8 @@ MIXED = [storm("s", 0, {3: 0xFFFF, 4: 2000}, 7000), storm("t", 0, {3: 20_000}, 1
 
 
 @pytest.mark.parametrize("spec", [
-    "resume-all@Ethernet0", "pause-replaces@Ethernet0", "refresh-ignored@Ethernet0", "shorter-ignored@Ethernet0",
+    "resume-all@Ethernet0", "resume-lowest@Ethernet0", "pause-replaces@Ethernet0",
+    "refresh-ignored@Ethernet0", "shorter-ignored@Ethernet0",
     "one-time-for-all@Ethernet0", "times-swapped@Ethernet0", "times-rounded@Ethernet0",
     "pause-long@Ethernet0,percent=250",
     "pause-acts-elsewhere@Ethernet4,on=Ethernet0",

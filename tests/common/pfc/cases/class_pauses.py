@@ -62,6 +62,7 @@ STORMS: Mapping[PlanCase, Mapping[int, tuple[Storm, ...]]] = {  # periods in 4 m
     ONE_RESUMES: {COUNT: (
         (BOTH, TimedForTwo(100, 0, None)),
         (BOTH, TimedForTwo(100, None, 0)),
+        (BOTH, TimedForTwo(100, 0, 0)),
         (BOTH, TimedForTwo(100, 0, MAX_QUANTA)),
         (BOTH, TimedForTwo(100, MAX_QUANTA, 0)),
         (BOTH, TimedForTwo(100, None, None, rest=0)),

@@ -11,7 +11,7 @@ from ..lab.lab import Lab
 from ..model.arithmetic import PAUSE_FRAME_BYTES, pause_seconds
 from ..model.pause_timer import Held, held_in_period
 from ..model.qos import PRIORITIES
-from ..model.traffic import FlowPlan, PauseFrame, Role
+from ..model.traffic import FlowPlan, PauseFrame, Role, global_pause_frame
 from ..record.case import Target
 
 WINDOW_EXACT_S = Fraction(4, 1000)
@@ -25,10 +25,12 @@ class TimedPause:
     Attributes:
         quanta: class -> its time in the frame; the others' enable bits are not set.
         at_us: when it comes, in microseconds from the beginning of the period, at 100 Gb/s.
+        global_quanta: the time of an 802.3x pause frame, which it is instead; None: it is PFC.
     """
 
     quanta: Mapping[int, int]
     at_us: Fraction = Fraction(0)
+    global_quanta: int | None = None
 
     def at_s(self, speed_mbps: int) -> Fraction:
         """Seconds from the beginning of the period."""
@@ -36,11 +38,15 @@ class TimedPause:
 
     def frame(self) -> PauseFrame:
         """The frame."""
+        if self.global_quanta is not None:
+            return global_pause_frame(self.global_quanta)
         times = tuple(self.quanta.get(priority, 0) for priority in PRIORITIES)
         return PauseFrame(times, tuple(sorted(self.quanta)))
 
     def named(self) -> str:
-        """`65535 quanta for 3 and 16384 quanta for 4`."""
+        """`65535 quanta for 3 and 16384 quanta for 4`, `0 quanta by 802.3x`."""
+        if self.global_quanta is not None:
+            return f"{self.global_quanta} quanta by 802.3x"
         classes: dict[int, list[str]] = {}
         for priority, quanta in sorted(self.quanta.items()):
             classes.setdefault(quanta, []).append(str(priority))
@@ -100,3 +106,9 @@ def alike(target: Target, *timed: tuple[int, int], count: int) -> Pauses:
     return Pauses(
         tuple(TimedPause(dict.fromkeys(target, quanta), Fraction(at_us)) for quanta, at_us in timed), count
     )
+
+
+def beside_global(target: Target, quanta: int, at_us: int, global_quanta: int, count: int) -> Pauses:
+    """PFC of these classes for `quanta`, and in each period, so much later, an 802.3x pause frame."""
+    first = TimedPause(dict.fromkeys(target, quanta))
+    return Pauses((first, TimedPause({}, Fraction(at_us), global_quanta)), count)

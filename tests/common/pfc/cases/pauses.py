@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..lab.lab import Lab
+from ..model.arithmetic import MAX_QUANTA
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement
-from ..model.qos import DSCP_VALUES, PortQos
+from ..model.qos import DSCP_VALUES, PRIORITIES, PortQos
 from ..model.scenario import Scenario, Storm
+from ..model.traffic import pfc_frame
 from ..record.case import PlanCase, Target
 from . import targets
 from .checks import judge, validity
@@ -41,7 +43,7 @@ def pause_lossless(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
 
 def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     """Test case 3 of the plan: a storm on lossy priorities, everything else that some DSCP reaches is background. Both
-    together fill the line.
+    together fill the line. A storm on all lossy priorities is also one on those that no DSCP reaches.
 
     Raises:
         QualificationError: a priority is lossless, no DSCP reaches it, or none reaches any (other) one.
@@ -57,7 +59,9 @@ def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
                 f"{qos.where(priority)}: it is lossless, PORT_QOS_MAP|{qos.port} pfc_enable has {list(qos.lossless)}"
             )
     qos.check_reached(target)
-    return Scenario(case, Storm.LOSSY, target, qos.others(target))
+    without_data = [one for one in PRIORITIES if one not in qos.lossless and one not in qos.reachable]
+    frame = pfc_frame((*target, *without_data), MAX_QUANTA) if target == qos.reached_lossy and without_data else None
+    return Scenario(case, Storm.LOSSY, target, qos.others(target), frame=frame)
 
 
 def global_pause(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
@@ -82,8 +86,7 @@ SCENARIOS: Mapping[PlanCase, Callable[[PlanCase, Target, PortQos], Scenario]] = 
 
 
 def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
-    """The scenario that carries out `case` for `target` on a port with these priorities; raises QualificationError
-    where it cannot be carried out there."""
+    """The scenario of a case for `target`; raises QualificationError where a port with these priorities has none."""
     return SCENARIOS[case](case, target, qos)
 
 
@@ -96,14 +99,10 @@ def storm_case(scenario: Callable[[Lab, PlanCase, Target], Scenario], found: Tar
     return Procedure(measured, validity, judge, found)
 
 
-def plan_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
-    """The scenario of PFC-1 to PFC-4."""
-    return make_scenario(case, target, lab.subject.qos)
-
-
 CASES: Table = {
-    SINGLE_LOSSLESS: storm_case(plan_scenario, targets.each_lossless),
-    SEVERAL_LOSSLESS: storm_case(plan_scenario, targets.several_lossless),
-    LOSSY: storm_case(plan_scenario, targets.all_lossy),
-    GLOBAL_PAUSE: storm_case(plan_scenario, targets.whole_port),
+    case: storm_case(lambda lab, case, target: make_scenario(case, target, lab.subject.qos), found)
+    for case, found in (
+        (SINGLE_LOSSLESS, targets.each_lossless), (SEVERAL_LOSSLESS, targets.several_lossless),
+        (LOSSY, targets.all_lossy), (GLOBAL_PAUSE, targets.whole_port),
+    )
 }

@@ -26,7 +26,7 @@ from .engine import Procedure, Table, Targets, sending, settled_counters
 from .data_loads import DataLoad, data_flows
 from .flows import later
 from .pause_counts import pauses_counted
-from .pause_pattern import WINDOW_EXACT_S, Pauses, alike
+from .pause_pattern import WINDOW_EXACT_S, Pauses, alike, beside_global
 from .storm_sequence import drain
 from .targets import all_lossless, each_lossless, first_lossless
 from .validity import load_applied, storm_stopped, undisturbed
@@ -39,6 +39,8 @@ REFRESHED = PlanCase("pause-refreshed", "TIME-6")
 SHORT = PlanCase("pause-short", "TIME-7")
 SHORT_QUANTA = 255  # all of a time's lower byte
 SHORT_COUNT = 6127  # in 4 ms: twice in each pause
+BRIEF_QUANTA = 31  # all of its five lowest bits
+BRIEF_COUNT = 50_403  # likewise
 FRAME_BYTES = 1024
 # By an exact clock a window of 12 of the longest pauses is enough, and costs little: it is all of the data, and holds
 # whole periods of the pauses, so that it does not matter where in a period it begins. By any other one flows start and
@@ -135,8 +137,12 @@ COURSES: Mapping[PlanCase, Callable[[Target], Course]] = {
         alike(target, (32_768, 0), (32_768, 160), count=6),  # 8 us before it lapses
         alike(target, (32_768, 0), (32_768, 180), count=6),  # 12 us after it has lapsed
         alike(target, (MAX_QUANTA, 0), (4_096, 100), count=6),  # shorter than what is left
+        *(beside_global(target, 32_768, 100, quanta, count=6) for quanta in (0, MAX_QUANTA)),  # that sets no timer
     ),
-    SHORT: lambda target: _course(target, alike(target, (SHORT_QUANTA, 0), count=SHORT_COUNT)),
+    SHORT: lambda target: _course(target, *(
+        alike(target, (quanta, 0), count=count)
+        for quanta, count in ((SHORT_QUANTA, SHORT_COUNT), (BRIEF_QUANTA, BRIEF_COUNT))
+    )),
 }
 
 

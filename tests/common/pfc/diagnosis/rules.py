@@ -419,6 +419,8 @@ PAUSES_OBEYED = (
          lambda found: found.of("TIME-6").has("paused-long-enough", "resumed-in-time")),
     Rule("pauses of {who} last for each other's time", ("paused-long-enough", "resumed-in-time"), _exchanged,
          _in("CLASS-1")),
+    Rule("an 802.3x pause frame ends the pauses of {who}", ("paused-long-enough",),
+         lambda found: (early := found.of("paused-long-enough")).bad == early.saying("quanta by 802.3x").bad),
     Rule("pauses of {who} hold for less than their time", TIMED,
          lambda found: found.of("TIME-2", "TIME-3", "CLASS-1", "TIME-6").any("paused-long-enough")
          or found.has("blocked-while-paused", "held-within-buffer")),

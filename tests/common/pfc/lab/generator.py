@@ -216,9 +216,8 @@ class Generator:
         self._transmit(names, "STOP")
 
     def run_out(self, names: Sequence[str], seconds: float) -> None:
-        """Waits until flows that last so long have ended by themselves, and stops those that have not: a generator may
-        count a flow that PFC holds as still transmitting; or say that it does not transmit, and go on when nothing
-        holds it any more.
+        """Waits until flows that last so long have ended by themselves, and stops those that have not: of one that PFC
+        holds a generator may say that it transmits, or that it does not, and go on when nothing holds it any more.
 
         Raises:
             QualificationError: a flow goes on after it was told to stop.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ..model.counters import DutCounters
@@ -118,21 +118,21 @@ class Watchdog:
         }
         self._start(timers, before)
 
-    def act_otherwise(self, action: str) -> None:
-        """Starts it with another action, while it runs: it is not stopped before.
+    def start_over(self, timers: Timers) -> None:
+        """Starts it with another action and other times, while it runs: it is not stopped before.
 
         Raises:
             QualificationError: the switch refuses, or says nothing and does nothing.
         """
         assert self.timers is not None, "it runs"
-        self.timers = replace(self.timers, action=action)
-        self._start(self.timers, {})
+        self.timers = timers
+        self._start(timers, {})
         rows = "; ".join(f"sonic-db-cli CONFIG_DB HGET 'PFC_WD|{port}' action" for port in self._ports)
         found = self._dut.ask({"actions": rows})["actions"].split()
-        if found != [action] * len(self._ports):
+        if found != [timers.action] * len(self._ports):
             raise QualificationError(
-                f"{self._dut.name}: expected action {action} in the rows PFC_WD|{', PFC_WD|'.join(self._ports)} of"
-                f" CONFIG_DB after `pfcwd start`, got {', '.join(found) or 'none'}"
+                f"{self._dut.name}: expected action {timers.action} in the rows PFC_WD|{', PFC_WD|'.join(self._ports)}"
+                f" of CONFIG_DB after `pfcwd start`, got {', '.join(found) or 'none'}"
             )
 
     def _start(self, timers: Timers, before: Mapping[str, str]) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.common.pfc.cases import class_pauses
 from tests.common.pfc.cases.pause_pattern import alike
 from tests.common.pfc.cases.timing import (
-    COURSES, PAUSE_LENGTH, REFRESHED, SHORT, SHORT_COUNT, Course, TimingRun, Window, _share_left, due_in_window,
-    in_window, off_scale,
+    BRIEF_COUNT, COURSES, PAUSE_LENGTH, REFRESHED, SHORT, SHORT_COUNT, Course, TimingRun, Window, _share_left,
+    due_in_window, in_window, off_scale,
 )
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.timing_storms import (
@@ -63,21 +63,21 @@ def test_each_frame_sets_the_timer_anew(frames, seconds, times):
 
 
 def test_refreshes_come_early_just_in_time_late_and_shorter():
-    """32768 quanta at 100 Gb/s are 167.772 us, 4096 are 20.972 us."""
+    """32768 quanta at 100 Gb/s are 167.772 us, 4096 are 20.972 us. 802.3x between changes nothing."""
     windows = COURSES[REFRESHED]((3,)).windows
     held = [window.pauses.held(3, 100_000) for window in windows]
-    microseconds = [pytest.approx(us, abs=0.001) for us in (207.772, 327.772, 335.544, 120.972)]
+    microseconds = [pytest.approx(us, abs=0.001) for us in (207.772, 327.772, 335.544, 120.972, *2 * (167.772,))]
     assert [float(one.seconds) * 1e6 for one in held] == microseconds, f"got {held}"
-    assert [one.times for one in held] == [1, 1, 2, 1], f"got {held}"
+    assert [one.times for one in held] == [1, 1, 2, 1, 1, 1], f"got {held}"
 
 
 def test_what_a_class_loses_whatever_the_others_do():
-    """Of CLASS-2, for the priority with the load: ended after 100 us; its whole time; ended; refreshed at 100 us; its
-    whole time, where lossy ones are ended."""
+    """Of CLASS-2, for the priority with the load: ended after 100 us; its whole time; ended with all others; ended;
+    refreshed at 100 us; its whole time, where lossy ones are ended."""
     windows = class_pauses.COURSES[class_pauses.ONE_RESUMES]((3, 4)).windows
     own = [float(window.pauses.held(window.loaded[0], 100_000).seconds) * 1e6 for window in windows]
-    assert own == [pytest.approx(us, abs=0.001) for us in 2 * (100, 335.539, 100, 435.539, 335.539)], f"got {own}"
-    assert [window.loaded for window in windows] == 5 * [(3,)] + 5 * [(4,)], "each of them has the load in turn"
+    assert own == [pytest.approx(us, abs=0.001) for us in 2 * (100, 335.539, 100, 100, 435.539, 335.539)], f"got {own}"
+    assert [window.loaded for window in windows] == 6 * [(3,)] + 6 * [(4,)], "each of them has the load in turn"
 
 
 @pytest.mark.parametrize(("number", "sets"), [(2, 3), (3, 7), (4, 15), (5, 21), (8, 45)])
@@ -102,7 +102,7 @@ def test_the_paused_share_is_the_same_at_every_speed(speed):
                 pauses.held(window.loaded[0], one).seconds * pauses.fps(one) for one in (speed, 100_000)
             )
             assert share == pytest.approx(float(usual), rel=0.01), f"{case.plan_id} at {speed} Mb/s: {float(share)}"
-            overlaps = window.pauses.count == SHORT_COUNT
+            overlaps = window.pauses.count in (SHORT_COUNT, BRIEF_COUNT)
             assert share == 1 if overlaps else share < 1, f"{case.plan_id} at {speed} Mb/s: {float(share)}"
             periods = float(seconds * pauses.fps(speed))
             whole = pytest.approx(pauses.count, rel=1e-4, abs=0.1)
@@ -110,10 +110,11 @@ def test_the_paused_share_is_the_same_at_every_speed(speed):
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
-def test_short_pauses_never_end_and_leave_less_than_their_load(speed):
+@pytest.mark.parametrize(("number", "share"), [(0, 0.93), (1, 0.993)])
+def test_short_pauses_never_end_and_leave_less_than_their_load(number, share, speed):
     """However a port responds within its time, less than the 90 % of the line that are sent may pass."""
     course = COURSES[SHORT]((3,))
-    window, = course.windows
+    window = course.windows[number]
     assert window.pauses.held(3, speed).times == 0, "a pause ends before the next one comes"
     assert window.pauses.held(3, speed).seconds * window.pauses.fps(speed) == 1, "not paused all the time"
     ports = [ConnectedPort("sw", port, port, port, speed) for port in ("Ethernet0", "Ethernet64")]
@@ -126,7 +127,7 @@ def test_short_pauses_never_end_and_leave_less_than_their_load(speed):
     due = {flow.name: FlowStats(flow, False, flow.due(speed), flow.due(speed)) for flow in (test, background)}
     run = TimingRun(subject, nothing, nothing, nothing, (3,), {window.at_end: due}, course, seconds, True)
     least, most = due_in_window(run, window)
-    assert least == 0 and most < 0.93 * test.due(speed), (least, most, test.due(speed))
+    assert least == 0 and most < share * test.due(speed), (least, most, test.due(speed))
 
 
 def test_a_sender_is_let_go_before_its_own_pause_could_lapse():

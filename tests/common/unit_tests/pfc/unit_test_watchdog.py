@@ -113,12 +113,12 @@ def test_the_watchdog_polls_as_before_where_nothing_said_how_often(tmp_path, lef
     assert (said.read_text(encoding="ascii").split() if said.exists() else []) == written, "100 ms is what it has"
 
 
-def test_another_action_while_it_runs():
+def test_another_action_and_other_times_while_it_runs():
     """It is not stopped before; that CONFIG_DB has the action is checked."""
     dut = FakeDut({})
     with watching(dut, PORTS, (3, 4)) as watchdog:
-        watchdog.start(Timers(FORWARD))
-        watchdog.act_otherwise(DROP)
+        watchdog.start(Timers(FORWARD, 2000, 2000))
+        watchdog.start_over(Timers(DROP))
         assert watchdog.timers == Timers(DROP), watchdog.timers
     assert changes(dut)[3:5] == [
         "pfcwd start --action drop Ethernet0 Ethernet64 200 --restoration-time 200", "pfcwd stop Ethernet0 Ethernet64",
@@ -128,7 +128,7 @@ def test_another_action_while_it_runs():
     expected = ("expected action drop in the rows PFC_WD|Ethernet0, PFC_WD|Ethernet64 of CONFIG_DB after `pfcwd start`,"
                 " got forward, forward")
     with pytest.raises(QualificationError, match=re.escape(expected)):
-        other.act_otherwise(DROP)
+        other.start_over(Timers(DROP))
 
 
 def test_nothing_is_stopped_twice_or_without_a_start():

@@ -50,18 +50,21 @@ def storm_then_data(
     lab: Lab, case: PlanCase, target: Target, before: DutCounters, action: str = DROP, first: str = ""
 ) -> WatchdogRun:
     """A storm without data, or with as little as its detection needs; when it must have been detected, data both ways;
-    after restoration the same again. The watchdog begins with the action `first` (empty: the same one), and gets the
-    other while it runs, before the storm.
+    after restoration the same again. The watchdog begins with the action `first` (empty: the same one) and ten times
+    as long, and gets the other action and times while it runs, before the storm.
     """
     lab.subject.qos.check_reached(target)
     timers = Timers(action)
     storm = pause_storm(lab, target, lead_s(timers) + DATA_S + lab.delays.port_s)
     traffic = lab.builder.build([storm, *early_flows(lab, target), *watched_flows(lab, target, timers)])
     with watching_pair(lab) as watchdog, sending(lab, traffic):
-        watchdog.start(replace(timers, action=first or action))
         if first:
+            longer = {"detection_ms": 10 * timers.detection_ms, "restoration_ms": 10 * timers.restoration_ms}
+            watchdog.start(replace(timers, action=first, **longer))
             lab.clock.sleep(SETTLE_S)
-            watchdog.act_otherwise(action)
+            watchdog.start_over(timers)
+        else:
+            watchdog.start(timers)
         return storms_and_again(lab, traffic, watchdog, timers, target, before)
 
 

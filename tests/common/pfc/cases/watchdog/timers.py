@@ -40,7 +40,7 @@ from .watched import all_watched, all_watched_changeable
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
 BUFFER_CHANGED = PlanCase("watchdog-buffer-changed", "WD-8")
 
-TIMES = (Timers(DROP, 100, 400, 100), Timers(DROP, 400, 200, 200), Timers(DROP, 1000, 600, 200))
+TIMES = (Timers(DROP, 100, 400, 100), Timers(DROP, 400, 200, 200), Timers(DROP, 1200, 1400, 200))  # 11 bits of ms
 SAME_TIMES = Timers(DROP, 200, 200, 100)  # in every storm of WD-8
 TEST_PERCENT = 40  # of the line, and as much of background
 SPARE_S = 0.5
