@@ -424,10 +424,13 @@ def off_scale(run: TimingRun, windows: tuple[Window, Window]) -> tuple[Fraction,
 
 
 def _to_scale(run: TimingRun) -> Iterator[Check]:
-    """By an exact clock: long pauses are as much longer than short ones as their quanta say (`off_scale`)."""
+    """By an exact clock: long pauses that end are as much longer than short ones as their quanta say (`off_scale`)."""
     first = run.course.windows[0]
     last = run.course.windows[-1]
-    alone = all(len(window.pauses.frames) == 1 for window in (first, last)) and first.loaded == last.loaded
+    speed = run.subject.pair.speed_mbps
+    alone = first.loaded == last.loaded and all(
+        len(window.pauses.frames) == 1 and window.pauses.held(window.loaded[0], speed).times for window in (first, last)
+    )
     if not run.exact or not alone or first.pauses.frames[0].quanta == last.pauses.frames[0].quanta:
         return
     off, unsure = off_scale(run, (first, last))
