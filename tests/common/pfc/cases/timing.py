@@ -48,7 +48,7 @@ FRAME_BYTES = 1024
 # they were told: a window is what comes between two counts while data and pauses last.
 WINDOW_S = 2.0
 START_LAG_S = 1.0  # from when data should have begun to the first count
-CALLS_S = 2.0  # what two counts may take, beside how old they are
+LONGEST_S = 60.0  # data that nobody stops, because the run was killed
 DRAIN_EXACT_S = 0.002  # at 100 Gb/s: 16 MB take 1.3 ms
 DRAIN_S = 1.0
 EDGE_FRAMES = 4  # one under way at each end of a window, and one being stored in the switch at each
@@ -192,13 +192,19 @@ class TimingRun(CaseRun):
         speed = self.subject.pair.speed_mbps
         moments = {name: self.phases[moment] for name, moment in (
             ("begun", window.begun), ("at_end", window.at_end), ("drained", window.drained)) if moment in self.phases}
+        known = bool(self.course.fills_the_line and self.lasted_s(window))
         return {
             "pauses": pauses.named(speed),
             "paused_us": {priority: float(pauses.held(priority, speed).seconds) * 1e6 for priority in window.loaded},
             "window_s": float(self.lasted_s(window)),
-            "frames_due": due_in_window(self, window) if self.course.fills_the_line else None,
-            "flows": flow_numbers(moments),
+            "frames_due": due_in_window(self, window) if known else None,
+            "flows": flow_numbers({name: dict(map(self._shown, stats.items())) for name, stats in moments.items()}),
         }
+
+    def _shown(self, flow: tuple[str, FlowStats]) -> tuple[str, FlowStats]:
+        """A flow by its name, as the record has it: one that was stopped has no time."""
+        name, stats = flow
+        return name, stats if self.exact else replace(stats, plan=replace(stats.plan, seconds=None))
 
 
 def measure(lab: Lab, course: Course, target: Target, before: DutCounters) -> TimingRun:
@@ -223,9 +229,13 @@ def _send(lab: Lab, traffic: Traffic, window: Window) -> dict[str, Stats]:
         moments[window.begun] = lab.generator.stats(names)
     lab.clock.sleep(window_s(lab))
     moments[window.at_end] = lab.generator.stats(names)
-    lab.generator.stop(traffic.names(Role.STORM, phase=window.phase))
-    data = traffic.names(Role.TEST, Role.BACKGROUND, phase=window.phase)
-    lab.generator.run_out(data, scaled_s(lab.subject, DRAIN_EXACT_S) if lab.clock.exact else DRAIN_S)
+    if lab.clock.exact:
+        lab.generator.stop(traffic.names(Role.STORM, phase=window.phase))
+        data = traffic.names(Role.TEST, Role.BACKGROUND, phase=window.phase)
+        lab.generator.run_out(data, scaled_s(lab.subject, DRAIN_EXACT_S))
+    else:
+        lab.generator.stop(names)
+        lab.clock.sleep(DRAIN_S)
     return {**moments, window.drained: drain(lab, names)}
 
 
@@ -263,12 +273,8 @@ def window_s(lab: Lab) -> float:
 
 
 def data_s(lab: Lab) -> float:
-    """How long data runs: for the window, and by a clock that is not exact also for what it takes to start it and to
-    count it twice."""
-    if lab.clock.exact:
-        return window_s(lab)
-    timing = lab.generator.timing
-    return START_LAG_S + WINDOW_S + timing.start_s + 2 * timing.refresh_s + CALLS_S
+    """How long data runs; by a clock that is not exact unless it is stopped."""
+    return window_s(lab) if lab.clock.exact else LONGEST_S
 
 
 def validity(run: TimingRun) -> Iterator[Check]:
@@ -279,8 +285,7 @@ def validity(run: TimingRun) -> Iterator[Check]:
         yield from in_window(run, window)
         drained = run.flows(window.drained, Role.STORM)
         yield from storm_stopped(place, drained, "the storm stopped when all had drained")
-        # by then all of it is on the line: at the window's end some frames wait for those of other priorities
-        yield from load_applied(run.subject, run.flows(window.drained), run.pfc_sent(), "in the window")
+        yield from load_applied(run.subject, as_due(run, window), run.pfc_sent(), "in the window")
 
 
 def in_window(run: TimingRun, window: Window) -> Iterator[Check]:
@@ -294,6 +299,20 @@ def in_window(run: TimingRun, window: Window) -> Iterator[Check]:
     for storm in run.within(window, Role.STORM):
         least = floor((storm.plan.fps or 0) * lasted_s * (1 - _tolerance(run)))
         yield from storm_sent(place, [storm], least if run.exact else least - 1)
+
+
+def as_due(run: TimingRun, window: Window) -> list[FlowStats]:
+    """The data of a window with the time in which it is due. By an exact clock that is when all has drained: at the
+    window's end some frames wait for those of other priorities. By any other it is the window's own, less what may be
+    under way at its ends."""
+    if run.exact:
+        return run.flows(window.drained, Role.TEST, Role.BACKGROUND)
+    rate = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps)
+    lasted_s = run.lasted_s(window)
+    return [
+        replace(flow, plan=replace(flow.plan, seconds=float(lasted_s - EDGE_FRAMES / (rate * _asked([flow])))))
+        for flow in run.within(window, Role.TEST, Role.BACKGROUND)
+    ]
 
 
 def judge(run: TimingRun) -> Iterator[Check]:
@@ -314,7 +333,7 @@ def _of_window(run: TimingRun, window: Window) -> Iterator[Check]:
     if run.course.fills_the_line:
         yield from _share_left(run, window, when)
     else:  # what is left of it is more than is asked for: all of it is taken
-        yield from all_at_rate("throughput", run.subject, data, when)
+        yield from all_at_rate("throughput", run.subject, as_due(run, window), when)
     yield from everything_received("nothing-lost", run.subject, test, when)
     yield from everything_received("background-unaffected", run.subject, background, when)
 

@@ -10,7 +10,7 @@ from tests.common.pfc.cases import class_pauses
 from tests.common.pfc.cases.pause_pattern import alike
 from tests.common.pfc.cases.timing import (
     BRIEF_COUNT, COURSES, PAUSE_LENGTH, REFRESHED, SHORT, SHORT_COUNT, Course, TimingRun, Window, _share_left,
-    due_in_window, in_window, off_scale,
+    as_due, due_in_window, in_window, off_scale,
 )
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.timing_storms import (
@@ -276,3 +276,14 @@ def test_a_window_lies_within_data_and_has_background_to_tell_its_time(exact, la
     judged = dataclasses.replace(run, phases={WINDOW.at_end: flows})
     found = [check.name for check in unmet(in_window(judged, WINDOW))]
     assert found == lacking, f"expected {lacking}, got {found}"
+
+
+def test_by_another_clock_data_is_due_in_the_window_that_it_was_counted_in():
+    """However long it was told to last: 4 frames less of each flow. By an exact clock all of it, when it has drained."""
+    run = run_of(2.0, exact=False)
+    lasted_s = run.lasted_s(WINDOW)
+    for flow in as_due(run, WINDOW):
+        rate = Fraction(100 * 10**9, 8 * 1044) * Fraction(flow.plan.percent) / 100
+        assert flow.plan.due(100_000) == pytest.approx(float(lasted_s * rate) - 4, abs=1), flow
+    exact = run_of(0.004, exact=True)
+    assert as_due(exact, WINDOW) == list(exact.phases[WINDOW.drained].values()), "what drained"
