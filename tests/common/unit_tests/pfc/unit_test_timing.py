@@ -279,11 +279,11 @@ def test_a_window_lies_within_data_and_has_background_to_tell_its_time(exact, la
 
 
 def test_by_another_clock_data_is_due_in_the_window_that_it_was_counted_in():
-    """However long it was told to last: 4 frames less of each flow. By an exact clock all of it, when it has drained."""
+    """However long it was told to last: 4 frames less of each flow. By an exact clock all, when it has drained."""
     run = run_of(2.0, exact=False)
     lasted_s = run.lasted_s(WINDOW)
     for flow in as_due(run, WINDOW):
         rate = Fraction(100 * 10**9, 8 * 1044) * Fraction(flow.plan.percent) / 100
-        assert flow.plan.due(100_000) == pytest.approx(float(lasted_s * rate) - 4, abs=1), flow
+        assert flow.plan.due(100_000) == pytest.approx(float(lasted_s * rate) - 4, abs=1), f"of {flow}"
     exact = run_of(0.004, exact=True)
     assert as_due(exact, WINDOW) == list(exact.phases[WINDOW.drained].values()), "what drained"
