@@ -174,14 +174,15 @@ class TimingRun(CaseRun):
             for flow in self.flows(window.at_end, *roles)
         ]
 
-    def lasted_s(self, window: Window) -> Fraction:
-        """How long a window was. By a clock that is not exact background traffic tells it, which nothing holds, and
-        which comes out where test traffic does, so that both were counted at the same instants. 0: there is none."""
+    def lasted_s(self, window: Window, sent: bool = False) -> Fraction:
+        """How long a window was. By a clock that is not exact background traffic tells it, which nothing holds. It
+        comes out where test traffic does, and goes in where that does, so that both were counted at the same instants;
+        `sent`: where they go in, which may be counted a little earlier or later. 0: there is none."""
         if self.exact:
             return Fraction(self.window_s)
         free = self.free(window)
         rate = line_rate_fps(FRAME_BYTES, self.subject.pair.speed_mbps) * _asked(free)
-        return sum(flow.frames_rx for flow in free) / rate if free else Fraction(0)
+        return sum(flow.frames_tx if sent else flow.frames_rx for flow in free) / rate if free else Fraction(0)
 
     def free(self, window: Window) -> list[FlowStats]:
         """Background traffic of priorities that nothing holds, within a window."""
@@ -285,7 +286,7 @@ def validity(run: TimingRun) -> Iterator[Check]:
         yield from in_window(run, window)
         drained = run.flows(window.drained, Role.STORM)
         yield from storm_stopped(place, drained, "the storm stopped when all had drained")
-        yield from load_applied(run.subject, as_due(run, window), run.pfc_sent(), "in the window")
+        yield from load_applied(run.subject, as_due(run, window, sent=True), run.pfc_sent(), "in the window")
 
 
 def in_window(run: TimingRun, window: Window) -> Iterator[Check]:
@@ -301,14 +302,14 @@ def in_window(run: TimingRun, window: Window) -> Iterator[Check]:
         yield from storm_sent(place, [storm], least if run.exact else least - 1)
 
 
-def as_due(run: TimingRun, window: Window) -> list[FlowStats]:
-    """The data of a window with the time in which it is due. By an exact clock that is when all has drained: at the
-    window's end some frames wait for those of other priorities. By any other it is the window's own, less what may be
-    under way at its ends."""
+def as_due(run: TimingRun, window: Window, sent: bool = False) -> list[FlowStats]:
+    """The data of a window with the time in which it is due (`sent`: to be sent). By an exact clock that is when all
+    has drained: at the window's end some frames wait for those of other priorities. By any other it is the window's
+    own, less what may be under way at its ends."""
     if run.exact:
         return run.flows(window.drained, Role.TEST, Role.BACKGROUND)
     rate = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps)
-    lasted_s = run.lasted_s(window)
+    lasted_s = run.lasted_s(window, sent)
     return [
         replace(flow, plan=replace(flow.plan, seconds=float(lasted_s - EDGE_FRAMES / (rate * _asked([flow])))))
         for flow in run.within(window, Role.TEST, Role.BACKGROUND)
