@@ -158,14 +158,14 @@ def _misclassified(options: Options, declared: Declaration) -> Declaration:
     return replace(declared, priorities=own, metrics=BOTH, says=f"leave {{rx}} by queue UC{options['to']}")
 
 
-def _global_resume(options: Options, declared: Declaration) -> Declaration:
-    """It ends pauses, of the classes that PFC is enabled for."""
-    return replace(declared, priorities=HELD, metrics=(LOSSLESS,), says="an 802.3x pause frame ends the pauses of")
-
-
 def _another_class(options: Options) -> bool:
     """Whether frames take another class than their own."""
     return "dscp" not in options or TRAFFIC_CLASSES.get(int(options["dscp"]), 1) != int(options["to"])
+
+
+def _global_resume(options: Options, declared: Declaration) -> Declaration:
+    """It ends pauses, of the classes that PFC is enabled for."""
+    return replace(declared, priorities=HELD, metrics=(LOSSLESS,), says="an 802.3x pause frame ends the pauses of")
 
 
 def _wide(options: Options, declared: Declaration) -> Declaration:

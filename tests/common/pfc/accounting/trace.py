@@ -95,9 +95,10 @@ class Trace:
         spread = len(less) == 1 and 0 <= sum(wrong.values()) <= OWN * len(more)
         if spread and not all(shown[one] for one in wrong):
             yield f"some frames of priority {less[0].number} {self._leave_by} {_names(more)}"
-        few = [one for one, extra in over.items() if len(wrong) == len(less) == 1 and -wrong[less[0]] <= extra <= OWN]
-        if len(few) == 1:  # so few that hosts might have sent them, but no other queue has as many
-            yield f"some frames of priority {less[0].number} {self._leave_by} {_names(few)}"
+        if len(wrong) == len(less) == 1:  # too few are missing to tell them from what hosts send, but by their number
+            few = [one for one, extra in over.items() if -wrong[less[0]] <= extra <= OWN]
+            if len(few) == 1:
+                yield f"some frames of priority {less[0].number} {self._leave_by} {_names(few)}"
         if not any(gains[one] for one in over):
             yield self._at_rest()
         yield f"queues {_names(wrong)} of {self.port} count other frames than those that leave by them"

@@ -191,21 +191,25 @@ class TimingRun(CaseRun):
     def _window_numbers(self, window: Window) -> dict[str, Any]:
         pauses = window.pauses
         speed = self.subject.pair.speed_mbps
-        moments = {name: self.phases[moment] for name, moment in (
-            ("begun", window.begun), ("at_end", window.at_end), ("drained", window.drained)) if moment in self.phases}
+        moments = {
+            name: self._shown(self.phases[moment])
+            for name, moment in (("begun", window.begun), ("at_end", window.at_end), ("drained", window.drained))
+            if moment in self.phases
+        }
         known = bool(self.course.fills_the_line and self.lasted_s(window))
         return {
             "pauses": pauses.named(speed),
             "paused_us": {priority: float(pauses.held(priority, speed).seconds) * 1e6 for priority in window.loaded},
             "window_s": float(self.lasted_s(window)),
             "frames_due": due_in_window(self, window) if known else None,
-            "flows": flow_numbers({name: dict(map(self._shown, stats.items())) for name, stats in moments.items()}),
+            "flows": flow_numbers(moments),
         }
 
-    def _shown(self, flow: tuple[str, FlowStats]) -> tuple[str, FlowStats]:
-        """A flow by its name, as the record has it: one that was stopped has no time."""
-        name, stats = flow
-        return name, stats if self.exact else replace(stats, plan=replace(stats.plan, seconds=None))
+    def _shown(self, stats: Stats) -> Stats:
+        """Flows as the record has them: those that were stopped have no time, and so no mean rate."""
+        if self.exact:
+            return stats
+        return {name: replace(flow, plan=replace(flow.plan, seconds=None)) for name, flow in stats.items()}
 
 
 def measure(lab: Lab, course: Course, target: Target, before: DutCounters) -> TimingRun:

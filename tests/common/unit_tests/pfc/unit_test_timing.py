@@ -220,8 +220,8 @@ def run_of(seconds, exact):
     background = FlowPlan("background", Role.BACKGROUND, 0, 1024, 10.0, seconds=seconds)
     frames = int(seconds * 100e9 / 8 / 1044 / 10) + 1
     stats = {flow.name: FlowStats(flow, False, frames, frames) for flow in (test, background)}
-    buffer, tolerances = SimpleNamespace(size_bytes=16 * 1024 * 1000), SimpleNamespace(load_tolerance_percent=1)
-    subject = SimpleNamespace(pair=SimpleNamespace(speed_mbps=100_000), buffer=buffer, tolerances=tolerances,
+    tolerances = SimpleNamespace(load_tolerance_percent=1)
+    subject = SimpleNamespace(pair=SimpleNamespace(speed_mbps=100_000), tolerances=tolerances,
                               qos=SimpleNamespace(lossless=(3,)), where=lambda *of, **at: "the port under test")
     moments = {WINDOW.at_end: stats, WINDOW.drained: stats}
     return TimingRun(subject, None, None, None, (3,), moments, Course((((3,), WINDOW.pauses),)), seconds, exact)

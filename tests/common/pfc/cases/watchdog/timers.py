@@ -40,7 +40,8 @@ from .watched import all_watched, all_watched_changeable
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
 BUFFER_CHANGED = PlanCase("watchdog-buffer-changed", "WD-8")
 
-TIMES = (Timers(DROP, 100, 400, 100), Timers(DROP, 400, 200, 200), Timers(DROP, 1200, 1400, 200))  # 11 bits of ms
+TIMES = (Timers(DROP, 100, 400, 100), Timers(DROP, 400, 200, 200), Timers(DROP, 1200, 1400, 200))
+"""Of WD-5. The last are more milliseconds than ten bits hold."""
 SAME_TIMES = Timers(DROP, 200, 200, 100)  # in every storm of WD-8
 TEST_PERCENT = 40  # of the line, and as much of background
 SPARE_S = 0.5
@@ -127,8 +128,8 @@ class Outage:
 
 @dataclass(frozen=True)
 class OutagesRun(WatchdogRun):
-    """Storms on running traffic, one after the other. The times of the watchdog are those of the last one; a phase is
-    the end of one of them.
+    """Storms on running traffic, one after the other. The times of the watchdog are those of the last one; the
+    phases are the three moments at which the flows of each were counted.
 
     Attributes:
         outages: the storms.
@@ -176,12 +177,12 @@ def _spare_s(exact: bool) -> float:
 def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: str) -> Outage:
     """One storm; the data runs from before it until after the restoration. The watchdog is started with these times
     first, unless it has them already."""
-    half_s = _spare_s(lab.clock.exact) / 2
+    spare_s = _spare_s(lab.clock.exact)
     timing = lab.generator.timing
-    lead_s = 2 * half_s + timing.refresh_s
-    storm_s = timers.latest_detection_s + 2 * half_s
-    after_s = timers.latest_restoration_s + half_s
-    data_s = lead_s + storm_s + after_s + half_s + timing.start_s + timing.stop_s + timing.refresh_s
+    lead_s = spare_s + timing.refresh_s
+    storm_s = timers.latest_detection_s + spare_s
+    after_s = timers.latest_restoration_s + spare_s
+    data_s = lead_s + storm_s + after_s + timing.start_s + timing.stop_s + timing.refresh_s
     storm = replace(pause_storm(lab, target), delay_ns=round(lead_s * 1e9))
     traffic = lab.builder.build([storm, *even_flows(lab, target, TEST_PERCENT, data_s)])
     with sending(lab, traffic):
@@ -189,13 +190,13 @@ def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: 
             watchdog.start(timers)
         lab.clock.sleep(SETTLE_S)
         lab.generator.start(traffic.names())
-        lab.clock.sleep(half_s)
+        lab.clock.sleep(spare_s / 2)
         begun = lab.generator.stats(traffic.flows)
-        lab.clock.sleep(half_s + storm_s)
+        lab.clock.sleep(spare_s / 2 + storm_s)
         lab.generator.stop(traffic.names(Role.STORM))
-        lab.clock.sleep(after_s)
+        lab.clock.sleep(after_s - spare_s / 2)
         running = lab.generator.stats(traffic.flows)
-        lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), half_s)
+        lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), spare_s / 2)
         lab.clock.sleep(SETTLE_S)
         stats = lab.generator.stats(traffic.flows)
         return Outage(lab.subject, timers, begun, running, stats, lab.clock.exact, label)
