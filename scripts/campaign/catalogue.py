@@ -90,6 +90,8 @@ FAULTS: tuple[CampaignEntry, ...] = (
           "pauses of .* stop nothing any more once the watchdog was stopped in a storm"),
     at_rx("weights-reset", "M2O-7", FREE, LOSSY, "the line is not shared by the queues' weights"),
     at_rx("weights-kept", "M2O-7", FREE, LOSSY, "the line is not shared by the queues' weights"),
+    at_tx("maps-forgotten", "FLAP-7", HELD, LOSSLESS,
+          "pauses of .* stop nothing any more once the port was shut down and started", named="rx"),
     at_tx("headroom-reclaimed", "FLAP-5", HELD, LOSSLESS,
           "no pause is sent for .* any more once the port was shut down and started"),
     at_tx("headroom-divided", "LSET-7", ALL, LOSSLESS, "headroom is too small"),

@@ -119,6 +119,11 @@ def _limited(options: Options, declared: Declaration) -> Declaration:
     return replace(declared, priorities=only, metrics=metrics_of(only))
 
 
+def _once_lossless(options: Options, declared: Declaration) -> Declaration:
+    """Of a priority that is lossy, unless a test case makes it lossless."""
+    return replace(declared, priorities=frozenset({int(options["priority"])}), metrics=(LOSSLESS,))
+
+
 def _of_option(name: str, default: int) -> Declare:
     """Of the priority that an option names."""
     def declare(options: Options, declared: Declaration) -> Declaration:
@@ -130,6 +135,13 @@ def _of_option(name: str, default: int) -> Declare:
 def _saying(says: str, verdicts: tuple[Status, ...] = (Status.FAIL,)) -> Declare:
     """In other words than the catalogue's, limited as `_limited` does."""
     return lambda options, declared: replace(_limited(options, declared), says=says, verdicts=verdicts)
+
+
+def _forgotten(options: Options, declared: Declaration) -> Declaration:
+    """Of tags all classes have another queue then, but class 0."""
+    if options.get("map") != "tag":
+        return declared
+    return replace(declared, priorities=ALL, metrics=BOTH, says="leave by other queues than their own where the switch")
 
 
 def _undone(options: Options, declared: Declaration) -> Declaration:
@@ -190,6 +202,7 @@ def _drops_of_another(options: Options, declared: Declaration) -> Declaration:
 ELSEWHERE = (word("on", "{beside}"),)
 ONLY_ELSEWHERE = (word("on", "{beside}"), word("only", "yes"))
 ONE_IN = number("one_in", 2, 20_000, 4)
+OF_ANOTHER_SET = (word("priority", *LOSSY_ONLY),)
 
 KINDS: tuple[FaultKind, ...] = (
     FaultKind("pause-ignored", priorities=LOSSLESS_ONLY, is_any_time=True, declare=_limited),
@@ -324,6 +337,10 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-drops-counted-as-sent", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("drops-counted-twice"),
     FaultKind("watermarks-frozen"),
+    *(FaultKind(name, (OF_ANOTHER_SET,), (), False, _once_lossless) for name in (
+        "pause-ignored", "pause-late", "pause-short", "xoff-not-sent", "xon-not-sent", "refresh-missing",
+        "headroom-missing")),
+    FaultKind("maps-forgotten", ((), (word("map", "tag"),)), (), False, _forgotten),
     FaultKind("storm-never-arrives", ((), (word("only", "global", "pfc", "other"),))),
     FaultKind("control-uncounted"),
 )

@@ -18,6 +18,7 @@ CLASSES = range(8)
 EGRESS_BYTES = 20_800
 """A hundred cells of 208 bytes."""
 _MAPS = {"dscp": "dscp_to_tc", "queue": "tc_to_queue", "group": "tc_to_pg", "pfc": "pfc_to_queue"}
+_SORTING = {"dscp": "dscp_to_tc", "tag": "dot1p_to_tc"}
 _ALL = "all"
 _STRICT = "STRICT"
 _WEIGHTED = "DWRR"
@@ -203,6 +204,28 @@ class WeightsKept(Fault):
         return replace(config, schedulers=before.schedulers)
 
 
+class MapsForgotten(_Forgetful):
+    """A port that was up, is shut down and started again has forgotten the map that it sorts frames by: whatever their
+    DSCP (`map=dscp`, unless given) or the priority in their tag (`tag`), they are traffic class 0.
+
+    Raises:
+        ValueError: `map` is something else.
+    """
+
+    name = "maps-forgotten"
+    options = ("map",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._field = _SORTING[choice(options, "map", *_SORTING) or "dscp"]
+
+    def _remembered(self, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With that map, where there is one, leading to class 0."""
+        found: Mapping[int, int] = getattr(config, self._field)
+        changed: dict[str, Any] = {self._field: dict.fromkeys(found, 0)}
+        return replace(config, **changed)
+
+
 class HeadroomReclaimed(_Forgetful):
     """What buffers a port's lossless priority groups have is reclaimed when it is shut down, as some platforms do, and
     not given back when it is started (compare sonic-swss#4862).
@@ -297,4 +320,5 @@ class WatchdogSetKept(Fault):
 
 FAULTS: tuple[type[Fault], ...] = (
     MapsUnbound, MapEntryWrong, MapsKept, LosslessGroupsMissing, BufferChangeLost, HeadroomDivided, WeightsForgotten,
-    WeightsReset, WeightsKept, HeadroomReclaimed, XonLate, EgressLimited, WatchdogActionKept, WatchdogSetKept)
+    WeightsReset, WeightsKept, MapsForgotten, HeadroomReclaimed, XonLate, EgressLimited, WatchdogActionKept,
+    WatchdogSetKept)

@@ -88,6 +88,20 @@ def test_weights_forgotten():
     assert fault.takes_effect(other, other) == other, "it was not shut down"
 
 
+def test_maps_forgotten():
+    tagged = replace(PORT, dot1p_to_tc=IDENTITY)
+    down = replace(tagged, admin_up=False)
+    for options, left in (
+        ("", {"dscp_to_tc": dict.fromkeys(PORT.dscp_to_tc, 0)}),
+        ("@*,map=tag", {"dot1p_to_tc": ZERO}),
+    ):
+        fault = parse_fault(f"maps-forgotten{options}")
+        assert fault.takes_effect(None, tagged) == tagged, "it was not shut down"
+        assert fault.takes_effect(tagged, down) == replace(down, **left)
+        assert fault.takes_effect(down, tagged) == replace(tagged, **left)
+    assert fault.takes_effect(tagged, PORT) == PORT, "it trusts no tag"
+
+
 def test_weights_reset():
     fault = parse_fault("weights-reset")
     other = replace(PORT, schedulers={**PORT.schedulers, 0: SchedulerConfig("DWRR", 7)})

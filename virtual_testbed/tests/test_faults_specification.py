@@ -42,7 +42,7 @@ NAMES = {
     "aging-stays-on", "frames-copied",
     "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",
     "xon-late", "headroom-divided", "pfc-lost-with-watchdog", "weights-forgotten", "weights-reset", "weights-kept",
-    "headroom-reclaimed",
+    "headroom-reclaimed", "maps-forgotten",
     "watchdog-action-kept", "watchdog-set-kept", "watchdog-any-pause", "watchdog-restores-in-storm",
     "watchdog-one-port-only", "watchdog-hits-another", "watchdog-drops-counted-as-sent", "drops-counted-twice",
     "watermarks-frozen", "switch-reboots"}

@@ -1,7 +1,7 @@
-"""LSET-1 to LSET-7 and TAG-1: pauses where both ports of the pair are configured otherwise than the switch was found,
-for one case; then that is put back (`configuration`). LSET: other sets of lossless priorities than the switch's own,
-one to all eight. TAG: ports that sort frames by the priority in their VLAN tag (IEEE 802.1p) instead of their DSCP. The
-steps and checks in between are those of PFC-1 to PFC-4, in LSET-7 those of HEAD-2."""
+"""LSET and TAG: pauses where both ports of the pair are configured otherwise than the switch was found, for one case;
+then that is put back (`configuration`). LSET: other sets of lossless priorities than the switch's own, one to all
+eight. TAG: ports that sort frames by the priority in their VLAN tag (IEEE 802.1p) instead of their DSCP. The steps and
+checks in between are those of PFC-1 to PFC-4, in LSET-7 to LSET-10 those of other families."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from ..model.numbered_rows import numbers_in
 from ..model.qos import PRIORITIES
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
+from . import class_pauses, headroom, sent_pauses, timing_storms
 from .checks import judge, validity
-from .engine import Procedure, Table, Targets
-from .headroom import HeadroomRun, covered, judge_covered, was_used
+from .engine import Procedure, Table, Targets, settled_counters
 from .parts import RunInParts
 from .pauses import global_pause, pause_lossless, pause_lossy
+from .restarted_port import restart_pair
 from .storm_sequence import measure
 from .targets import CHANGEABLE, all_lossless_changeable
 
@@ -37,7 +38,11 @@ EIGHT = PlanCase("global-pause-all-lossless", "LSET-4", (LOSSLESS,))
 PUT_BACK = PlanCase("lossless-set-put-back", "LSET-5")
 EACH = PlanCase("lossless-set-each", "LSET-6")
 SEVEN_COVERED = PlanCase("lossless-set-headroom", "LSET-7", (LOSSLESS,))
+SEVEN_SENT = PlanCase("lossless-set-sent-pauses", "LSET-8")
+SEVEN_STOPPED = PlanCase("lossless-set-storms", "LSET-9")
+SEVEN_TIMED = PlanCase("lossless-set-own-times", "LSET-10")
 TAGGED = PlanCase("tagged-lossless", "TAG-1")
+TAGGED_AFTERWARDS = PlanCase("tagged-after-shutdown", "TAG-2")
 
 PRIORITY_TAG = 0  # IEEE 802.1Q: a tag without a VLAN; the frame is in the port's own, whichever that is
 NEEDS = f"{CHANGEABLE}, generators with eight PFC queues, and a lossy priority that some DSCP value reaches"
@@ -152,20 +157,28 @@ def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) ->
     return ReconfiguredRun(runs, {"configured_lossless": "each alone"})
 
 
-def headroom_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
-    """LSET-7: HEAD-2's steps with the target as the lossless set."""
-    with _lossless(lab, target) as other:
-        return covered(other, case, target, before)
+def of_seven(procedure: Procedure[Any]) -> Procedure[Any]:
+    """Another case, about a lossless set of seven."""
+
+    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Any:
+        with _lossless(lab, target) as other:
+            return procedure.measure(other, case, target, before)
+
+    return replace(procedure, measure=measured, targets=Targets(all_but_one, NEEDS))
 
 
 def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
-    """TAG-1: PFC-1's steps for each lossless priority in turn, while both ports trust the tag."""
+    """TAG-1: PFC-1's steps for each lossless priority in turn, while both ports trust the tag. TAG-2: once both were
+    down and are up again."""
     pair = lab.subject.pair
     config_db = read_config(lab)
     rows = trusting_tags(config_db, lab.dut.name, (pair.rx.port, pair.tx.port))
     other = with_tags(lab, PRIORITY_TAG)
     runs: dict[str, Measurement] = {}
     with configured(lab, config_db, rows):
+        if case is TAGGED_AFTERWARDS:
+            restart_pair(lab)
+            before = settled_counters(lab)
         for priority in target:
             run = measure(other, pause_lossless(case, (priority,), other.subject.qos), before)
             runs[f"priority {priority}"] = run
@@ -233,6 +246,7 @@ def reconfigured_case(
     return Procedure(measured, validity_of_each, judge_each, Targets(targets, NEEDS))
 
 
+tagged = Procedure(pauses_by_tag, validity_of_each, judge_each, all_lossless_changeable)
 CASES: Table = {
     ONE: reconfigured_case(pauses_of_a_set, one),
     THREE: reconfigured_case(pauses_of_a_set, three),
@@ -240,6 +254,10 @@ CASES: Table = {
     EIGHT: reconfigured_case(global_pause_of_eight, whole_port_changeable),
     PUT_BACK: reconfigured_case(put_back, whole_port_changeable),
     EACH: reconfigured_case(each_alone, every_other),
-    SEVEN_COVERED: Procedure(headroom_of_a_set, was_used, judge_covered, Targets(all_but_one, NEEDS)),
-    TAGGED: Procedure(pauses_by_tag, validity_of_each, judge_each, all_lossless_changeable),
+    SEVEN_COVERED: of_seven(headroom.CASES[headroom.SEVERAL]),
+    SEVEN_SENT: of_seven(sent_pauses.CASES[sent_pauses.SEVERAL]),
+    SEVEN_STOPPED: of_seven(timing_storms.CASES[timing_storms.STORMS]),
+    SEVEN_TIMED: of_seven(class_pauses.CASES[class_pauses.OWN_TIMES]),
+    TAGGED: tagged,
+    TAGGED_AFTERWARDS: replace(tagged, is_audited=False),
 }

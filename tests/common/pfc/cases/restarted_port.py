@@ -21,16 +21,21 @@ SHARED_AFTERWARDS = PlanCase("shutdown-then-congestion", "FLAP-5")
 HELD_AFTERWARDS = PlanCase("shutdown-then-storm", "FLAP-7")
 
 
+def restart_pair(lab: Lab) -> None:
+    """Shuts both ports down for a second. Raises QualificationError where a link does not come up again."""
+    pair = lab.subject.pair
+    with switched_link(lab, True, pair.rx.port) as switch_rx, switched_link(lab, True, pair.tx.port) as switch_tx:
+        switch_rx(False)
+        switch_tx(False)
+        lab.clock.sleep(LEAD_S)
+
+
 def after_a_restart(procedure: Procedure[Any]) -> Procedure[Any]:
     """The procedure, once both ports were down for a second and their links are up again. It raises QualificationError
     also where a link did not come up again."""
 
     def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Any:
-        pair = lab.subject.pair
-        with switched_link(lab, True, pair.rx.port) as switch_rx, switched_link(lab, True, pair.tx.port) as switch_tx:
-            switch_rx(False)
-            switch_tx(False)
-            lab.clock.sleep(LEAD_S)
+        restart_pair(lab)
         return procedure.measure(lab, case, target, settled_counters(lab))
 
     return replace(procedure, measure=measure, is_audited=False)

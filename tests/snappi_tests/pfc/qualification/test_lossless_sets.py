@@ -3,7 +3,9 @@ back."""
 
 import pytest
 
-from tests.common.pfc.cases.reconfigured import EACH, EIGHT, ONE, PUT_BACK, SEVEN, SEVEN_COVERED, THREE
+from tests.common.pfc.cases.reconfigured import (
+    EACH, EIGHT, ONE, PUT_BACK, SEVEN, SEVEN_COVERED, SEVEN_SENT, SEVEN_STOPPED, SEVEN_TIMED, THREE,
+)
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
@@ -57,9 +59,10 @@ def test_the_switch_s_own_lossless_set_again(pfc_qualify, plan_case, pfc_target)
     pfc_qualify(plan_case, pfc_target)
 
 
-@pytest.mark.pfc_cases(SEVEN_COVERED)
-def test_headroom_of_another_lossless_set(pfc_qualify, plan_case, pfc_target):
-    """Nothing is lost for as long as the headrooms of seven lossless priorities are for (plan id LSET-7).
+@pytest.mark.pfc_cases(SEVEN_COVERED, SEVEN_SENT, SEVEN_STOPPED, SEVEN_TIMED)
+def test_seven_lossless_priorities(pfc_qualify, plan_case, pfc_target):
+    """Of seven lossless priorities each has what it has of two: headroom, pause frames that the switch sends, a pause
+    that acts in time, and lasts for its own time (plan ids LSET-7 to LSET-10).
 
     Args:
         pfc_qualify: carries out a test case on the port under test.
