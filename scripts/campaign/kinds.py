@@ -286,7 +286,8 @@ KINDS: tuple[FaultKind, ...] = (
         "the counters of {rx} are late|pauses of .* are counted, but late|stand still", (Status.FAIL, Status.ERROR))),
     FaultKind("drops-uncounted", priorities=LOSSY_ONLY, declare=lambda options, declared: replace(
         declared, priorities=_limited(options, declared).priorities)),
-    FaultKind("counters-negative", priorities=SEVERAL, declare=_limited),
+    FaultKind("counters-negative", priorities=SEVERAL, declare=lambda options, declared: _limited(
+        options, replace(declared, priorities=ALL, metrics=BOTH))),
     FaultKind("drops-counted-as-sent", ((), (word("too", "yes"),))),
     FaultKind("sent-counted-as-received", is_any_time=True),
     FaultKind("counters-of-another", ((word("of", "{beside}"),),)),
@@ -337,8 +338,9 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-drops-counted-as-sent", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("drops-counted-twice"),
     FaultKind("watermarks-frozen"),
+    FaultKind("pause-late", ((*OF_ANOTHER_SET, number("ns", LATE_NS, 50_000, 1200)),), (), False, _once_lossless),
     *(FaultKind(name, (OF_ANOTHER_SET,), (), False, _once_lossless) for name in (
-        "pause-ignored", "pause-late", "pause-short", "xoff-not-sent", "xon-not-sent", "refresh-missing",
+        "pause-ignored", "pause-short", "xoff-not-sent", "xon-not-sent", "refresh-missing",
         "headroom-missing")),
     FaultKind("maps-forgotten", ((), (word("map", "tag"),)), (), False, _forgotten),
     FaultKind("storm-never-arrives", ((), (word("only", "global", "pfc", "other"),))),

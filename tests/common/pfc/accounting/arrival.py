@@ -92,9 +92,20 @@ class Arrival:
         return sum(frames for _, frames in self._storms)
 
     @property
+    def _silent(self) -> int:
+        """How many of the frames pause nobody."""
+        return sum(frames for frame, frames in self._storms if not pauses_somebody(frame))
+
+    @property
+    def _pfc_counted(self) -> int:
+        """At least so many PFC frames were counted: as many as for one of the priorities that they pause."""
+        port = self.subject.pair.rx.port
+        return max((self.gains.get(Counter(port, PFC_RX, priority), 0) for priority in self._enabled), default=0)
+
+    @property
     def _is_silent(self) -> bool:
         """Whether some of the frames pause nobody: a switch owes them no effect and no count."""
-        return any(frames and not pauses_somebody(frame) for frame, frames in self._storms)
+        return self._silent > 0
 
     @property
     def _called(self) -> str:
@@ -110,7 +121,11 @@ class Arrival:
     def _shown(self) -> dict[str, int]:
         """Counter -> how many of the frames it shows at most."""
         found = {str(counter): gain for counter, gain in self.gains.items() if self._is_of_pauses(counter)}
-        found |= {PAUSES: self.received[PAUSES]} if PAUSES in self.received else {}
+        if PAUSES in self.received:
+            found[PAUSES] = pauses = self.received[PAUSES]
+            if self._is_silent and pauses <= self._silent:  # it counts 802.3x alone, and PFC has counters of its own
+                pfc = min(self._pfc_counted, self._sent - self._silent)
+                found[f"{PAUSES} and those of PFC"] = pauses + pfc
         if self._is_held():
             found["PFC Tx, which holds senders"] = self._sent
         bad = max(0, self.received.get(ERRORS, 0))

@@ -17,6 +17,7 @@ from ..model.checking import (
     never_taken, priority_of,
 )
 from ..model.counters import DutCounters
+from ..model.errors import QualificationError
 from ..model.measurement import CaseRun
 from ..model.response_time import response_seconds
 from ..model.traffic import FlowPlan, FlowStats, Role, Stats
@@ -24,6 +25,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .data_loads import DataLoad, data_flows
+from .scheduler_shares import read_schedulers
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
 from .timing import EDGE_FRAMES
@@ -38,7 +40,9 @@ FRAME_BYTES = 1024
 LOAD_PERCENT = 50  # for test and background traffic each: the line is full
 REFRESHES = 2
 CABLE_M = 40  # where the switch does not say: generators stand nearer
-TURN_FRAMES = 2  # of a queue that is served in turns: 15 x 128 bytes are two frames
+TURN_FRAMES = 2  # of a queue that is served in turns, where its weight is not known: 15 x 128 bytes are two frames
+WEIGHT_BYTES = 128  # that a turn has for each of a queue's weight, on a virtual switch; SAI leaves it to the ASIC
+STRICT_WEIGHT = 100  # as if: a strict queue takes as much as the heaviest
 LOOKS = 4  # at the flows, for each storm: one before it is started
 START_LAG_S = 1  # of a generator whose flows do not start at the instant at which they are told to
 
@@ -106,11 +110,13 @@ class StormsRun(CaseRun):
         times: how long things lasted.
         exact: whether they lasted exactly so long.
         cable_m: length of the cable of the port under test.
+        turn_frames: the most frames that a turn of a tested queue has.
     """
 
     times: Times
     exact: bool
     cable_m: int = CABLE_M
+    turn_frames: int = TURN_FRAMES
 
     @property
     def storms(self) -> list[FlowStats]:
@@ -141,8 +147,20 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> St
     cable_m = cable_metres(said_cable_length(lab.config_db, lab.port))
     return StormsRun(
         lab.subject, before, after, after, target, phases, lasting, lab.clock.exact,
-        CABLE_M if cable_m is None else cable_m
+        CABLE_M if cable_m is None else cable_m, turn_frames(lab, target)
     )
+
+
+def turn_frames(lab: Lab, target: Target) -> int:
+    """The most frames that a turn of these priorities' queues has at the port under test, by the switch's schedulers.
+    After the first storm more of these wait than the line takes, and a turn of a heavy one goes before others."""
+    try:
+        schedulers = read_schedulers(lab.config_db, lab.subject.qos)
+    except QualificationError:
+        return TURN_FRAMES
+    own = [schedulers[priority] for priority in target]
+    weight = max(STRICT_WEIGHT if one.strict else one.weight for one in own)
+    return ceil(Fraction(weight * WEIGHT_BYTES, FRAME_BYTES))
 
 
 def storm_traffic(lab: Lab, target: Target, lasting: Times) -> Traffic:
@@ -253,7 +271,7 @@ def most_passed(run: StormsRun, plan: FlowPlan) -> int:
     if not run.exact:
         return 0
     rate = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps) * Fraction(plan.percent or 0) / 100
-    return floor(response_s(run) * rate) + TURN_FRAMES + 1
+    return floor(response_s(run) * rate) + run.turn_frames + 1
 
 
 def most_passed_in_all(run: StormsRun, storm: str) -> int:
@@ -264,7 +282,7 @@ def most_passed_in_all(run: StormsRun, storm: str) -> int:
     line = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps)
     background = run.flows(f"{storm} begun", Role.BACKGROUND)
     others = [floor(response_s(run) * line * Fraction(flow.plan.percent or 0) / 100) for flow in background]
-    return floor(response_s(run) * line) + TURN_FRAMES + 1 - sum(others)
+    return floor(response_s(run) * line) + run.turn_frames + 1 - sum(others)
 
 
 def least_resumed(run: StormsRun, storm: str, plan: FlowPlan) -> int:

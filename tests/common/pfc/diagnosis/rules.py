@@ -381,6 +381,8 @@ WATCHDOG = (
     Rule("the watchdog's action also hits {who}", OTHERS),
     Rule("the watchdog's action on a storm of another queue also hits {who}, of which it counts no drop then",
          ("drops-counted",), _none("frames-counted"), _hit_beside),
+    Rule("the watchdog restores {who} later than it is told to, by what is lost after a storm", ("resumed",),
+         _still_acts, _text("after the storm .*, got [1-9]")),
     Rule("the watchdog counts {who} as restored, but goes on acting on it", ("resumed",), _still_acts),
     Rule("the watchdog detects no further storm on {who} after the first ones", ("storm-detected",), _last_missed),
     Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),
@@ -457,7 +459,7 @@ SHARES = Rule("the line is not shared by the queues' weights: {who}", ("share-by
 """Before what it brings about where nothing else is wrong; else after all that may have brought it about."""
 PAUSES_SENT = (
     Rule("pause frames for others end the pauses of {who}", ("no-other-enabled",), picks=_text("a time of 0 each")),
-    Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "SPEED-2")),
+    Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "M2O-7", "SPEED-2")),
     SHARES.where(_only("M2O", "SPEED", "FLAP-5")),
     Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
     Rule("pauses of {who} that hold its senders are sent out of {port}, not there", (EXPLAINED,),

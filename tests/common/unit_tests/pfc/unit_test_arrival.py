@@ -98,6 +98,18 @@ def test_frames_that_pause_nobody_are_not_shown_by_other_frames_of_the_case() ->
         assert check is not None and check.status is status, gains
 
 
+def test_global_pauses_and_pfc_are_shown_by_a_counter_each() -> None:
+    """Of few frames, which counters of any frames cannot tell from those of protocols."""
+    flows = [storm(global_pause_frame(9)), storm(PFC)]
+    for global_pauses, pfc, status in (
+        (SENT, SENT, Status.PASS), (2 * SENT, SENT, Status.PASS), (SENT - 1, SENT, Status.ERROR),
+        (0, SENT, Status.ERROR), (SENT, SENT - 1, Status.ERROR), (SENT + 1, SENT, Status.ERROR), (SENT, 0, Status.ERROR),
+    ):
+        gains = {Counter(RX, PFC_RX, 3): pfc}
+        check = Arrival(SUBJECT, flows, {PAUSES: global_pauses}, gains, 9 * SENT).check(LOSSLESS)
+        assert check is not None and check.status is status, (global_pauses, pfc)
+
+
 def test_data_that_came_in_too_shows_nothing() -> None:
     """It is in the counters of frames of any kind; in those of pauses it is not."""
     data = FlowStats(FlowPlan("data", Role.TEST, 1, 1024, enters=RX, leaves=TX), False, SENT, SENT)

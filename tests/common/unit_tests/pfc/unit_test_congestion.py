@@ -13,6 +13,7 @@ from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.frames import imix
 from tests.common.pfc.cases.loads import tx_port, with_room
 from tests.common.pfc.cases.switch_counters import OWN_FRAMES, DataCounters, PortCounts
+from tests.common.pfc.cases.timing_storms import turn_frames
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -33,6 +34,19 @@ def lab(line_percent):
     subject = replace(made.subject, tolerances=replace(HARDWARE, line_percent=line_percent))
     schedulers = {f"scheduler.{n}": {"type": "DWRR", "weight": str(14 + n)} for n in range(2)}
     return replace(made, subject=subject, config_db={**made.config_db, "SCHEDULER": schedulers})
+
+
+@pytest.mark.parametrize(("scheduler", "frames"), [
+    ({"type": "DWRR", "weight": "15"}, 2), ({"type": "DWRR", "weight": "70"}, 9), ({"type": "STRICT"}, 13),
+    ({"type": "WRR", "weight": "15"}, 2),
+])
+def test_how_many_frames_a_turn_has(scheduler, frames):
+    """Of 1024 bytes, 128 for each of a weight; of a strict queue as of the heaviest; where it cannot be told as SONiC's
+    own queues have it."""
+    bench = lab(100)
+    config_db = {**bench.config_db, "SCHEDULER": {"scheduler.0": {"type": "DWRR", "weight": "1"},
+                                                  "scheduler.1": scheduler}}
+    assert turn_frames(replace(bench, config_db=config_db), (3, 4)) == frames, scheduler
 
 
 @pytest.mark.parametrize("line_percent", [100, 99, 98.5])
