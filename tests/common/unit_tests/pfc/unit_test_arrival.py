@@ -103,7 +103,8 @@ def test_global_pauses_and_pfc_are_shown_by_a_counter_each() -> None:
     flows = [storm(global_pause_frame(9)), storm(PFC)]
     for global_pauses, pfc, status in (
         (SENT, SENT, Status.PASS), (2 * SENT, SENT, Status.PASS), (SENT - 1, SENT, Status.ERROR),
-        (0, SENT, Status.ERROR), (SENT, SENT - 1, Status.ERROR), (SENT + 1, SENT, Status.ERROR), (SENT, 0, Status.ERROR),
+        (0, SENT, Status.ERROR), (SENT, SENT - 1, Status.ERROR), (SENT, 0, Status.ERROR),
+        (SENT + 1, SENT, Status.ERROR),
     ):
         gains = {Counter(RX, PFC_RX, 3): pfc}
         check = Arrival(SUBJECT, flows, {PAUSES: global_pauses}, gains, 9 * SENT).check(LOSSLESS)
