@@ -55,6 +55,7 @@ LIMITED = "egress-limited@Ethernet48,bytes=6000000"
 FORGETFUL, RECLAIMED = "weights-forgotten@Ethernet52", "headroom-reclaimed@Ethernet104"
 RESET, KEPT = "weights-reset@Ethernet56", "weights-kept@Ethernet60"
 UNREPEATED = "refresh-missing@Ethernet124,after_link_loss=yes"
+MAPLESS = "maps-forgotten@Ethernet112"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
 # On ports that have one of the faults above.
@@ -123,6 +124,8 @@ CASES = [
          "Ethernet104 priority 3: expected more than 0 PFC frames sent out of Ethernet104 to hold the sender, got 0"),
         (UNREPEATED, "FLAP-7", "FAIL PASS", "held-within-buffer held-frames-drained",
          "Ethernet124 priorities 3, 4: expected fewer than the 15982720 bytes of egress_lossless_pool sent while "),
+        (MAPLESS, "FLAP-7", "FAIL PASS", "blocked-while-paused held-within-buffer back-pressure",
+         "Ethernet0 priority 3: expected 0 frames received while paused, got "),
         (NO_HEADROOM, "M2O-1", "FAIL PASS", "nothing-lost",
          "Ethernet80 priority 3: expected all ... frames received, "),
         (NO_HEADROOM, "HEAD-1", "FAIL -", "nothing-lost",

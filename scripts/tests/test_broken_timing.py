@@ -13,6 +13,7 @@ from scripts.campaign.broken_testbed import SWITCH
 from scripts.campaign.entries import ROOT
 from scripts.tests.broken import (
     Bench, Case, broken_bench, compare, documented_checks, documented_faults, healthy, passed_as_documented,
+    wreck,
 )
 from tests.common.pfc.cases import class_pauses, flap, sent_pauses as sent, timing, timing_storms
 from tests.common.pfc.lab.capture import Capture
@@ -94,6 +95,19 @@ class Ticks(Fault):
         return tuple((number, min(0xFFFF, -(-quanta // 1024) * 1024)) for number, quanta in pauses)
 
 
+class Punctual(Fault):
+    """Nothing is wrong: a pause acts after a quarter of the time that the standard allows, and ends when its quanta
+    are over from the frame on, not later by as much."""
+
+    name = "punctual"
+
+    def response_ps(self, response_ps):
+        return response_ps // 4
+
+    def timers(self, pauses):
+        return tuple((number, quanta - 98 if quanta > 1200 else quanta) for number, quanta in pauses)
+
+
 class BriefIgnored(Fault):
     """A pause of less than 32 quanta is none; it is counted."""
 
@@ -138,7 +152,7 @@ class Rising(Fault):
 '''}
 PAGES = {"TIME": "time-pauses.md", "CLASS": "class-interplay.md", "SENT": "sent-pause-frames.md",
          "FLAP": "flap-link.md"}
-FLAP_ELSEWHERE = {"weights-forgotten", "headroom-reclaimed", "refresh-missing"}  # in test_broken_load.py
+FLAP_ELSEWHERE = {"weights-forgotten", "headroom-reclaimed", "refresh-missing", "maps-forgotten"}  # in test_broken_load.py
 PLANS = (*timing.CASES, *timing_storms.CASES, *class_pauses.CASES, *sent.CASES, *flap.CASES)
 
 
@@ -190,6 +204,7 @@ ODD = f"{FILE}:Odd@Ethernet72,priority=3"
 DESTINATION = f"{FILE}:OtherDestination@Ethernet72,priority=4"
 TYPE = f"{FILE}:OtherType@Ethernet76,priority=3"
 CODE = f"{FILE}:OtherCode@Ethernet76,priority=4"
+PUNCTUAL = f"{FILE}:Punctual@Ethernet80"
 ODD_CHECKS = "source source-own enable-vector unused-times padding"
 UNTAKEN = "held-frames-drained"
 TIME_CASES = [
@@ -420,7 +435,7 @@ def test_every_check_of_every_case_is_failed_by_some_switch(plan: PlanCase) -> N
 @pytest.fixture(name="bench", scope="module")
 def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """For a testbed with all these faults."""
-    with broken_bench(tmp_path_factory.mktemp("broken"), [one.fault for one in CASES], FILES) as bench:
+    with broken_bench(tmp_path_factory.mktemp("broken"), [PUNCTUAL, *(one.fault for one in CASES)], FILES) as bench:
         yield bench
 
 
@@ -431,6 +446,13 @@ def test_a_healthy_port_passes(bench: Bench, plan: PlanCase) -> None:
     if plan.family == "FLAP":
         documented |= documented_checks(next((ROOT / "docs/testplan").glob("pfc-1-*.md")), "PFC-1")
     passed_as_documented(bench.judge(healthy(plan)), documented)
+
+
+@SLOW
+@pytest.mark.parametrize("plan", [LENGTH, RATE, STORMS], ids=lambda plan: plan.plan_id)
+def test_a_port_whose_pauses_end_with_their_time_passes(bench: Bench, plan: PlanCase) -> None:
+    documented = documented_checks(ROOT / "docs/testplan" / PAGES[plan.family], plan.plan_id)
+    passed_as_documented(bench.judge(wreck(("Ethernet80", "Ethernet0"), plan, "PASS PASS", "", "")), documented)
 
 
 @SLOW

@@ -30,7 +30,8 @@ def reasons(*outcomes: Outcome) -> list[str]:
     return [reason for outcome in outcomes for verdict in outcome.verdicts for reason in verdict.messages]
 
 
-@pytest.mark.parametrize("plan_id", ["PFC-1", "COUNT-1", "COUNT-2", "COUNT-3", "M2O-2", "HEAD-1", "LOAD-1", "WD-1"])
+@pytest.mark.parametrize("plan_id", ["PFC-1", "COUNT-1", "COUNT-2", "COUNT-3", "M2O-2", "HEAD-1", "LOAD-1", "WD-1",
+                                     "TIME-6"])
 def test_healthy_ports_pass(bench: Bench, plan_id: str) -> None:
     """Also where the suite counts frames one by one."""
     assert reasons(audited(bench, "Ethernet36", "Ethernet84", BY_ID[plan_id])) == []

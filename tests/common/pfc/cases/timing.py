@@ -262,9 +262,20 @@ def timed_traffic(lab: Lab, course: Course, target: Target) -> Traffic:
                 ("background flow", Role.BACKGROUND, lab.subject.qos.others(target), course.background_percent),
             )
         ]
-        own = [*window.pauses.flows(lab), *data_flows(lab, loads)]
+        own = [*window.pauses.flows(lab), *staggered(lab, data_flows(lab, loads))]
         flows += later(own, window.phase) if window.phase else own
     return lab.builder.build(flows)
+
+
+def staggered(lab: Lab, flows: list[FlowPlan]) -> list[FlowPlan]:
+    """The flows, of which those of background traffic begin one after the other, spread over the time from one frame
+    of such a flow to its next: their frames never come all at once, so that a pause that begins or ends a moment
+    sooner or later finds one of them under way at most."""
+    background = [flow for flow in flows if flow.role is Role.BACKGROUND]
+    rate = sum((Fraction(flow.percent or 0) for flow in background), Fraction(0)) / 100
+    apart_ns = 10**9 / (rate * line_rate_fps(FRAME_BYTES, lab.subject.pair.speed_mbps)) if rate else 0
+    begins_ns = {flow.name: round(number * apart_ns) for number, flow in enumerate(background)}
+    return [replace(flow, delay_ns=flow.delay_ns + begins_ns.get(flow.name, 0)) for flow in flows]
 
 
 def scaled_s(subject: PortUnderTest, seconds: float) -> float:
