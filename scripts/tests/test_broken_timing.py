@@ -152,7 +152,8 @@ class Rising(Fault):
 '''}
 PAGES = {"TIME": "time-pauses.md", "CLASS": "class-interplay.md", "SENT": "sent-pause-frames.md",
          "FLAP": "flap-link.md"}
-FLAP_ELSEWHERE = {"weights-forgotten", "headroom-reclaimed", "refresh-missing", "maps-forgotten"}  # in test_broken_load.py
+FLAP_ELSEWHERE = {  # in test_broken_load.py
+    "weights-forgotten", "headroom-reclaimed", "refresh-missing", "maps-forgotten"}
 PLANS = (*timing.CASES, *timing_storms.CASES, *class_pauses.CASES, *sent.CASES, *flap.CASES)
 
 
