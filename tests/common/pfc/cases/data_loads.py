@@ -39,13 +39,17 @@ class DataLoad:
 
 
 def data_flows(lab: Lab, loads: Iterable[DataLoad]) -> list[FlowPlan]:
-    """The flows of these loads, called by load, priority and port under test."""
+    """The flows of these loads, called by load, priority and port under test; raises QualificationError where no DSCP
+    value reaches a priority."""
+    made = list(loads)
+    for load in made:
+        lab.subject.qos.check_reached(load.priorities)
     return [
         FlowPlan(
             lab.builder.named(f"{load.name} Prio {priority}"), load.role, priority, load.frame_bytes,
             share_percent(load.percent, len(load.priorities)), seconds=load.seconds,
             delay_ns=round(load.delay_s * 1e9), enters=load.enters, leaves=load.leaves, mix=load.mix,
         )
-        for load in loads
+        for load in made
         for priority in load.priorities
     ]

@@ -2,11 +2,13 @@
 them."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from tests.common.pfc.cases.data_loads import DataLoad, data_flows
 from tests.common.pfc.cases.flows import RESUMED, again, later
+from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
@@ -31,6 +33,22 @@ def make_lab(world=None):
     world = world or FakeWorld()
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     return open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+
+
+@pytest.mark.parametrize("family", ["PFC", "SIZE", "TIME", "CLASS", "SENT", "WD"])
+def test_a_lossless_priority_that_no_dscp_value_reaches_is_named(family):
+    """Nothing can be sent of it, whatever the case."""
+    lab = make_lab()
+    subject = replace(lab.subject, qos=replace(lab.subject.qos, lossless=(3, 4, 7)))
+    qualifier = Qualifier(replace(lab, subject=subject, builder=replace(lab.builder, subject=subject)))
+    told = {}
+    for case in port_cases():
+        about = [target for target in targets(case, subject) if case.family == family and 7 in target]
+        if about and case.plan_id != "WD-14":  # it needs a switch that is reserved
+            verdicts = qualifier.qualify(case, about[0]).verdicts
+            told[case.plan_id] = {message for verdict in verdicts for message in verdict.messages}
+    reason = "vtb-t0-01 Ethernet0 priority 7: no DSCP value reaches it, DSCP_TO_TC_MAP|AZURE leads to"
+    assert told and all(any(one.startswith(reason) for one in said) for said in told.values()), told
 
 
 def test_a_load_is_a_flow_for_each_priority_in_equal_parts():
