@@ -338,7 +338,6 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-drops-counted-as-sent", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("drops-counted-twice"),
     FaultKind("watermarks-frozen"),
-    FaultKind("pause-late", ((*OF_ANOTHER_SET, number("ns", LATE_NS, 50_000, 1200)),), (), False, _once_lossless),
     *(FaultKind(name, (OF_ANOTHER_SET,), (), False, _once_lossless) for name in (
         "pause-ignored", "pause-short", "xoff-not-sent", "xon-not-sent", "refresh-missing",
         "headroom-missing")),

@@ -57,6 +57,8 @@ with restorer.watchdog_stopped() as lease, RowRestorer(host, lease).configured(c
 
 FILES = {  # ways of being broken that nobody reported; they show that a check can fail
     "crossed.py": '''
+from dataclasses import replace
+
 from virtual_testbed.dataplane.model.hooks import Fault
 
 
@@ -67,6 +69,15 @@ class Crossed(Fault):
 
     def shut_queues(self, priority, queues):
         return queues | {2, 3} if priority > 2 else queues
+
+
+class LateOfThree(Fault):
+    """With three or more lossless priorities pauses act four times as late as they may."""
+
+    name = "late-of-three"
+
+    def takes_effect(self, before, config):
+        return replace(config, response_ps=4 * config.response_ps) if len(config.pfc_priorities) > 2 else config
 
 
 class AlsoSeven(Fault):
@@ -82,6 +93,7 @@ class AlsoSeven(Fault):
 KEPT, HONOURED, WRECK = ("Ethernet8", HEALTHY_TX), ("Ethernet12", HEALTHY_TX), ("Ethernet4", "Ethernet80")
 DIVIDED = ("Ethernet24", "Ethernet88")
 FIFTH, FIFTH_HELD = ("Ethernet28", HEALTHY_TX), ("Ethernet36", "Ethernet100")
+LATE = ("Ethernet40", HEALTHY_TX)
 FORGETFUL = ("Ethernet32", "Ethernet96")
 SEVENTH = ("Ethernet20", "Ethernet84")  # nothing else uses its tx port, so that cases of others may come in between
 FAULTS = (
@@ -91,7 +103,7 @@ FAULTS = (
     "pfc-forwarded@Ethernet4", "lossless-dropped@Ethernet4,one_in=4", "lossy-dropped@Ethernet4,one_in=4",
     "crossed.py:AlsoSeven@Ethernet80", "pause-ignored@Ethernet16,priority=6", "pause-ignored@Ethernet20,priority=7",
     "headroom-divided@Ethernet88", "xon-not-sent@Ethernet100,priority=5", "pause-short@Ethernet28,priority=5",
-    "maps-forgotten@Ethernet96,map=tag",
+    "maps-forgotten@Ethernet96,map=tag", "crossed.py:LateOfThree@Ethernet40",
 )
 
 
@@ -131,6 +143,8 @@ CASES = [
           "Ethernet28 priority 5: expected at most 0 frames received from the end of storm 1 to "),
     wreck(FIFTH_HELD, SEVEN_STOPPED, "FAIL PASS", "sender-resumed",
           "Ethernet100 priority 5: expected frames sent soon after storm "),
+    wreck(LATE, SEVEN_STOPPED, "FAIL PASS", "stopped-in-time resumed",
+          "Ethernet40 priorities 0, 1, 2, 3, 4, 5, 6: expected at most ... frames received from the beginning of "),
     wreck(FIFTH, SEVEN_TIMED, "FAIL PASS", "paused-long-enough",
           "Ethernet28 priority 5: expected at most ... frames received in pauses of 16384 quanta for "),
     wreck(WRECK, TAGGED_AFTERWARDS, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD}",
