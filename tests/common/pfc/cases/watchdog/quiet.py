@@ -35,7 +35,7 @@ BURST_S = 0.05
 BURST_CYCLE_S = 0.15
 SINGLES = 30
 SINGLE_CYCLE_S = 0.01  # pause frames one by one, each of which lapses
-LOAD_PERCENT = 1  # of the line, test and background each: what a pause held drains at once, so that each pause is one
+LOAD_PERCENT = 0.1  # of the line, test and background each: what a pause held drains at once, so that each is one
 TAIL_S = 1.0  # data goes on after the last pause
 WALL_GAP_S = 2.0  # between pauses on hardware: flows start up to a second after they are told to, one by one as here
 
