@@ -29,8 +29,7 @@ from tests.common.pfc.record.case import PlanCase
 SLOW = pytest.mark.slow("two families of the plan, each case on each switch that is broken in its way")
 
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
-PAGES = {
-    "LSET": ROOT / "docs/testplan/lset-lossless-sets.md", "TAG": ROOT / "docs/testplan/tag-priority-by-vlan-tag.md"}
+PAGES = {"LSET": "lset-lossless-sets.md", "TAG": "tag-priority-by-vlan-tag.md"}
 PLAN = tuple(reconfigured.CASES)
 OF_ANOTHER_CASE = {  # its checks, as its page has them; the tests of its family show that each of them can fail
     SEVEN_SENT: ("sent-pause-frames.md", "SENT-2"), SEVEN_STOPPED: ("time-pauses.md", "TIME-5"),
@@ -159,7 +158,7 @@ SORTED_BY_DSCP = wreck((HEALTHY_TX, HEALTHY_RX), TAGGED, "FAIL PASS", NOT_HELD,
 
 def documented(plan: PlanCase) -> set[str]:
     """The checks that the test plan has for a case."""
-    page, plan_id = OF_ANOTHER_CASE.get(plan, (PAGES[plan.family].name, plan.plan_id))
+    page, plan_id = OF_ANOTHER_CASE.get(plan, (PAGES[plan.family], plan.plan_id))
     return documented_checks(ROOT / "docs/testplan" / page, plan_id)
 
 
