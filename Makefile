@@ -59,7 +59,7 @@ TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
-UNKNOWN := $(filter-out $(TAKEN) PYTHON MAKEFLAGS MAKEOVERRIDES,$(GIVEN))
+UNKNOWN := $(filter-out $(TAKEN) PYTHON VENV MAKEFLAGS MAKEOVERRIDES,$(GIVEN))
 ifneq ($(UNKNOWN),)
 $(error `make $(GOALS)` has no variable $(UNKNOWN); it takes $(or $(sort $(TAKEN) PYTHON)))
 endif
@@ -227,5 +227,5 @@ docs-images: $(VENV)/.docs-installed  ## draw the pictures of the documentation 
 
 clean:  ## stop virtual testbeds, remove what was built and the virtual testbeds' state; results stay
 	@if [ -x $(BIN)/virtual-testbed ]; then $(BIN)/virtual-testbed down; fi
-	rm -rf $(VENV) $(IXNETWORK) .venv-upstream .venv-upstream.packages .venv-series .venv-series.packages .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(IXNETWORK) .venv-qualify .venv-upstream .venv-upstream.packages .venv-series .venv-series.packages .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -16,7 +16,8 @@ from scripts.campaign.broken_testbed import SWITCH, KnownDut, Testbed
 from scripts.campaign.entries import CampaignEntry, Declaration
 from scripts.campaign.groups import GroupDut, PortGroup
 from scripts.campaign.results import Blame, EntryResult, EntryVerdict
-from scripts.campaign.stages import QUICK_STAGES, Stage, stages
+from scripts.campaign.stages import QUICK_STAGES, Stage, named, stages
+from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.diagnosis.rules import diagnose
 from tests.common.pfc.diagnosis.symptoms import Diagnosis
@@ -24,8 +25,9 @@ from tests.common.pfc.lab.clock import Clock
 from tests.common.pfc.lab.option import auditors
 from tests.common.pfc.lab.planning import open_lab, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortPlan, PortRequest
+from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import Outcome, Target
-from tests.common.pfc.record.verdict import Status, combine
+from tests.common.pfc.record.verdict import PortVerdict, Status, combine
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.snappi_tests.client import quiet_snappi
 
@@ -104,17 +106,29 @@ def judge(bench: EntryBench, group: PortGroup, entry: CampaignEntry, is_thorough
     began = time.monotonic()
     since = bench.clock.now()
     plan = bench.plan(group, entry.ip_version)
-    carried = carry_out(bench.qualifier(group, plan), stages(entry, plan.subject),
-                        QUICK_STAGES if is_thorough else 1)
+    qualifier = bench.qualifier(group, plan)
+    carried = carry_out(qualifier, stages(entry, plan.subject), QUICK_STAGES if is_thorough else 1)
+    if not entry.cases:
+        carried += carry_out(qualifier, [asked_for(carried, plan.subject)])
     result = conclude(entry, group, carried)
     return replace(result, seconds=round(time.monotonic() - began, 1), began_s=round(since, 3),
                    simulated_s=round(bench.clock.now() - since, 3))
 
 
+def asked_for(carried: Sequence[Carried], subject: PortUnderTest) -> Stage:
+    """The test cases that the diagnosis says would tell more, as a user would then carry them out."""
+    left_out = dict.fromkeys(one.left_out for one in diagnose(judged(carried)) if one.left_out)
+    return [(case, target) for case in named(left_out) for target in targets(case, subject)]
+
+
+def judged(carried: Sequence[Carried]) -> list[tuple[str, PortVerdict]]:
+    """The verdicts of what was carried out, with plan ids."""
+    return [(one.outcome.case.plan_id, verdict) for one in carried for verdict in one.outcome.verdicts]
+
+
 def conclude(entry: CampaignEntry, group: PortGroup, carried: Sequence[Carried]) -> EntryResult:
     """What test cases that were carried out say of an entry."""
-    cases = [(one.outcome.case.plan_id, verdict) for one in carried for verdict in one.outcome.verdicts]
-    found = diagnose(cases)
+    found = diagnose(judged(carried))
     judgement = _judgement(entry, status_of(carried))
     bad = [document for one in carried for document in _not_pass(one)]
     return EntryResult(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from scripts.campaign.entries import CampaignEntry
 from scripts.qualifying.options import QUICK
@@ -29,7 +29,7 @@ def stages(entry: CampaignEntry, subject: PortUnderTest) -> Iterator[Stage]:
         yield [(case, target) for case in cases for target in targets(case, subject)]
 
 
-def named(plan_ids: Sequence[str]) -> list[PlanCase]:
+def named(plan_ids: Iterable[str]) -> list[PlanCase]:
     """Test cases by their plan ids."""
     known = {case.plan_id: case for case in port_cases()}
     return [known[plan_id] for plan_id in plan_ids]

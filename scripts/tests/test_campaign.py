@@ -18,7 +18,7 @@ from scripts.campaign.entries import CATALOGUE, HELD, ROOT, CampaignEntry, Decla
 from scripts.campaign.generated import generate
 from scripts.campaign.groups import GroupDut, port_groups
 from scripts.campaign.healthy import draw_healthy, drawn_setting, rows_of, script_of, verdicts_in, write_files
-from scripts.campaign.judging import Carried, conclude
+from scripts.campaign.judging import Carried, asked_for, conclude
 from scripts.campaign.mutants import ALL, mutated
 from scripts.campaign.page import write_page, write_table
 from scripts.campaign.part import FaultPart, PartRun
@@ -99,6 +99,14 @@ def test_each_thing_that_is_named_wrongly_is_told_from_the_others(other, wrong):
 ])
 def test_verdicts_against_what_was_declared(verdicts, done, expected):
     assert conclude(entry(declared=declared(verdicts=verdicts)), GROUP, done).judgement is expected
+
+
+def test_what_the_diagnosis_lacks_is_carried_out_too():
+    """Frames that leave in a storm: TIME-6 tells why, unless its family has had its say."""
+    subject = SimpleNamespace(qos=SimpleNamespace(lossless=(3, 4)), pauses_from="")
+    leaks = carried(("blocked-while-paused", Status.FAIL, f"{PORTS['rx']} priority 3"))
+    assert [(case.plan_id, target) for case, target in asked_for(leaks, subject)] == [("TIME-6", (3,))]
+    assert not asked_for(STOPS_NOTHING, subject)
 
 
 def test_nothing_may_be_said_of_what_is_healthy():

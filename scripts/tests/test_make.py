@@ -40,10 +40,19 @@ def test_everything_is_what_is_quick_and_what_is_slow() -> None:
 
 
 def test_continuous_integration_runs_all_tests_and_the_whole_plan() -> None:
-    """Long ones last, so that they can be left out where there is no time for them."""
+    """Long ones last, so that they can be left out where there is no time for them; the plan without the compiled code
+    that the tests install."""
     commands = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
     made = [line.strip() for line in commands if line.strip().startswith("make ")]
-    assert made == ["make test-ci", "make qualify", "make test-long"]
+    assert made == ["make test-ci", "make qualify VENV=.venv-qualify", "make test-long"]
+
+
+def test_the_packages_that_a_qualification_needs_do_not_compile() -> None:
+    """What continuous integration qualifies with, and a user who has run nothing before."""
+    shown = subprocess.run(["make", "-n", "-B", "qualify", "VENV=.venv-qualify"], cwd=ROOT, check=True,
+                           capture_output=True, text=True).stdout
+    installed, = [line for line in shown.splitlines() if "pip install" in line]
+    assert installed.startswith(".venv-qualify/bin/pip ") and installed.endswith("'.[virtual,postgresql]'"), installed
 
 
 def test_what_is_slow_or_long_says_why() -> None:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from operator import gt, lt
 
 from ..record.verdict import Check, PortVerdict, Status
-from .symptoms import NOT_MEASURED, BadCheck, Diagnosis, Rule, Symptoms
+from .symptoms import NOT_MEASURED, BadCheck, Diagnosis, FurtherCase, Rule, Symptoms
 
 Case = tuple[str, PortVerdict]  # plan id, verdict
 Shows = Callable[[Symptoms], bool]
@@ -40,6 +40,7 @@ FORMAT = {
     "padding": "something else than zero behind their times",
 }
 """What of a pause frame a check looks at -> what it has where the check fails."""
+SENT_1 = FurtherCase("SENT-1", "looks at these pauses")
 MOVED = re.compile(r"from (\d+) to (\d+) more in (.*), as .*, got (\d+)")
 
 
@@ -255,20 +256,6 @@ def _each_others(found: Symptoms) -> bool:
     return len(off) == 2 and off[0] == [-frames for frames in off[1]] and found.saying("Counter/").only(EXPLAINED)
 
 
-def _unseen(case: str, looks: str) -> Callable[[Symptoms], str]:
-    """What would show why, where no test case of its family was carried out."""
-    family = case.split("-")[0]
-
-    def said(found: Symptoms) -> str:
-        is_known = found.any(family) or any(plan_id.split("-")[0] == family for plan_id, _, _ in found.passed)
-        return "" if is_known else f"; {case} {looks}, and was not carried out"
-
-    return said
-
-
-PAUSES_UNSEEN = _unseen("SENT-1", "looks at these pauses")
-
-
 def _held_senders(found: Symptoms) -> Symptoms:
     """Losses where pauses were sent, by what the switch counts."""
     told = {(plan_id, where) for plan_id, name, where in found.passed if name in XOFF}
@@ -439,7 +426,7 @@ PAUSES_OBEYED = (
          picks=_text("got .*% longer|pauses of [0-9]+ quanta for [0-9]+, [0-9]+ a second")),
     Rule("pauses of {who} hold for less than their time", ("length-to-scale", "held-to-the-end")),
     Rule("some frames of {who} leave although their queue is paused", HELD,
-         further=_unseen("TIME-6", "tells whether a further pause lets them go")),
+         told_by=FurtherCase("TIME-6", "tells whether a further pause lets them go")),
     Rule("pauses of {who} act too late", ("stopped-in-time",)),
     Rule("all priorities that a PFC frame enables are paused for one time, not each for its own: {who}",
          ("resumed-in-time",), picks=_in("CLASS-1")),
@@ -483,7 +470,7 @@ PAUSES_SENT = (
     Rule("pauses sent for {who} do not hold its sender any more once the port was shut down and started",
          ("held-within-buffer",), _only("FLAP-5", "FLAP-7")),
     Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",),
-         further=PAUSES_UNSEEN),
+         told_by=SENT_1),
     Rule("the watermarks of {who} stand still, though headroom takes frames", ("headroom-full",),
          lambda found: found.passed_in("held-frames-drained", but=""), lambda found: found.seen(none=True)),
     Rule("the watermarks of {who} do not show what headroom takes", ("headroom-full",), _room_was_there),
@@ -496,7 +483,7 @@ REST = (
     Rule("frames of {who} that its senders still send when they are paused are lost: headroom is too small",
          ("nothing-lost",), _only("HEAD", "LSET")),
     Rule("pauses are sent for {who}, but its senders send more than headroom takes", ("nothing-lost",),
-         _none("no-queue-drops"), _held_senders, further=PAUSES_UNSEEN),
+         _none("no-queue-drops"), _held_senders, told_by=SENT_1),
     Rule("frames of {who} are dropped although there is room for them",
          ("no-port-drops", "no-queue-drops", "no-group-drops", "nothing-lost")),
     Rule("dropped frames are counted as sent", (EXPLAINED,), _all("port-drops-counted"),

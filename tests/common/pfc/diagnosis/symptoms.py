@@ -137,6 +137,7 @@ class Diagnosis:
         metrics: of the checks that show it.
         cause: the sentence without its place.
         is_certain: whether these checks have no other explanation that a rule knows.
+        left_out: plan id of a test case that would tell more, and was not carried out; empty: none is known.
     """
 
     port: str
@@ -144,10 +145,33 @@ class Diagnosis:
     metrics: tuple[str, ...]
     cause: str
     is_certain: bool = True
+    left_out: str = ""
 
     def __str__(self) -> str:
         """The sentence."""
         return f"{self.port}: {self.cause}" + ("" if self.is_certain else f"; {UNKNOWN}")
+
+
+@dataclass(frozen=True)
+class FurtherCase:
+    """A test case that tells more of a cause.
+
+    Attributes:
+        plan_id: of the test case.
+        looks: what it does: `looks at these pauses`.
+    """
+
+    plan_id: str
+    looks: str
+
+    def is_left_out(self, found: Symptoms) -> bool:
+        """Whether no test case of its family was carried out."""
+        family = self.plan_id.split("-")[0]
+        return not found.any(family) and all(plan_id.split("-")[0] != family for plan_id, _, _ in found.passed)
+
+    def __str__(self) -> str:
+        """As a sentence goes on."""
+        return f"; {self.plan_id} {self.looks}, and was not carried out"
 
 
 @dataclass(frozen=True)
@@ -161,6 +185,7 @@ class Rule:
         holds: whether the symptoms show it; None: any of these checks is enough.
         picks: of these checks those that matter.
         further: what else is said, of all symptoms.
+        told_by: a test case that tells more.
         at: the port that is wrong, of all symptoms; None: where the checks that matter looked.
         is_port: whether the whole port is wrong, whatever priorities the checks are about.
         is_certain: whether nothing else shows like this.
@@ -171,6 +196,7 @@ class Rule:
     holds: Callable[[Symptoms], bool] | None = None
     picks: Callable[[Symptoms], Symptoms] | None = None
     further: Callable[[Symptoms], str] | None = None
+    told_by: FurtherCase | None = None
     at: Callable[[Symptoms], str] | None = None
     is_port: bool = False
     is_certain: bool = True
@@ -190,6 +216,9 @@ class Rule:
         words = {"who": about.who, "port": port.split()[-1], "cases": ", ".join(about.cases)}
         cause = self.says.format(**words) if isinstance(self.says, str) else self.says(about)
         cause += self.further(found) if self.further else ""
+        left_out = self.told_by if self.told_by and self.told_by.is_left_out(found) else None
+        cause += str(left_out or "")
         where = self.at(found) if self.at else port
         priorities = () if self.is_port else about.priorities
-        return Diagnosis(where, priorities, about.metrics, f"{cause} ({about.numbers})", self.is_certain)
+        return Diagnosis(where, priorities, about.metrics, f"{cause} ({about.numbers})", self.is_certain,
+                         left_out.plan_id if left_out else "")
