@@ -26,6 +26,8 @@ PORT: frozenset[int] = frozenset()
 BOTH = (LOSSLESS, LOSSY)
 LASTING = ("pause-outlives-flap",)
 """Faults that leave a port shut for ever."""
+UNASKED = ("pfc-unasked",)
+"""Faults that disturb full lines all the time: whatever is measured beside takes ten times as long to compute."""
 CATALOGUE = "catalogue"
 MUSEUM = "museum"
 GENERATED = "generated"
@@ -127,9 +129,11 @@ class CampaignEntry:
         return any(fault.split("@")[0] in LASTING for fault in self.faults)
 
     @property
-    def is_of_the_switch(self) -> bool:
-        """Whether a fault is not one of a group's port: then nothing else may be in the testbed."""
-        return any("@{" not in fault for fault in self.faults)
+    def is_for_itself(self) -> bool:
+        """Whether nothing else may be in the testbed: a fault is not one of a group's port, or holds up what is
+        measured beside it; or it is timed and lasting."""
+        is_wide = any("@{" not in fault or fault.split("@")[0] in UNASKED for fault in self.faults)
+        return is_wide or self.is_timed and self.is_lasting
 
     def at(self, ports: Mapping[str, str]) -> tuple[str, ...]:
         """The specifications at the ports of a group (role -> name)."""

@@ -144,6 +144,13 @@ def _forgotten(options: Options, declared: Declaration) -> Declaration:
     return replace(declared, priorities=ALL, metrics=BOTH, says="leave by other queues than their own where the switch")
 
 
+def _reclaimed(options: Options, declared: Declaration) -> Declaration:
+    """A little at a time is as if headroom had been too small from the beginning."""
+    if "bytes" not in options:
+        return _limited(options, declared)
+    return _saying("headroom is too small|frames that come in after|at another fill than")(options, declared)
+
+
 def _undone(options: Options, declared: Declaration) -> Declaration:
     if options.get("only") != "sending":
         return _limited(options, declared)
@@ -243,7 +250,8 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("pfc-lost-with-watchdog", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("weights-reset"),
     FaultKind("weights-kept"),
-    FaultKind("headroom-reclaimed", priorities=LOSSLESS_ONLY, declare=_limited),
+    FaultKind("headroom-reclaimed", ((), (number("bytes", SHORT_BYTES, 50_000, 416),)), LOSSLESS_ONLY, False,
+              _reclaimed),
     FaultKind("headroom-divided", ((number("groups", 1, MOST_SHARED, 2),),), declare=_saying(
         "headroom is too small|frames that come in after")),
     FaultKind("headroom-missing", priorities=LOSSLESS_ONLY, declare=_limited),

@@ -105,12 +105,12 @@ def load_parts(folder: Path) -> list[FaultPart]:
 
 def in_bring_ups(entries: Sequence[CampaignEntry], size: int) -> list[tuple[CampaignEntry, ...]]:
     """Entries by bring-up, each of one source and testbed: at most `size`, of which at most one is about a moment of
-    the testbed's time, and comes first, and at most one is lasting, and comes last. One of the whole switch has a
-    bring-up to itself, as one has that is both."""
+    the testbed's time, and comes first, and at most one is lasting, and comes last. One that is both has a bring-up to
+    itself, as one has that others would be disturbed by."""
     found: list[tuple[CampaignEntry, ...]] = []
     for source, testbed in dict.fromkeys((entry.source, entry.testbed) for entry in entries):
         every = [entry for entry in entries if (entry.source, entry.testbed) == (source, testbed)]
-        alone = [entry for entry in every if entry.is_of_the_switch or entry.is_timed and entry.is_lasting]
+        alone = [entry for entry in every if entry.is_for_itself]
         found += [(entry,) for entry in alone]
         own = [entry for entry in every if entry not in alone]
         timed = [entry for entry in own if entry.is_timed]

@@ -10,8 +10,8 @@ from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
 
-LONG = ("HOP", "LSET", "SIZE", "PAIRS", "SOAK")
-"""Families that take minutes each; they come last."""
+LONG = ("HOP", "LSET", "SIZE", "PAIRS", "SOAK", "AFTER")
+"""Families that take minutes each, and what is repeated after all others; they come last."""
 QUICK_STAGES = len(QUICK)
 """So many stages, the first ones, are those of `pfc-qualify --quick`."""
 Stage = list[tuple[PlanCase, Target]]

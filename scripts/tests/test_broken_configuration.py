@@ -17,8 +17,8 @@ from scripts.tests.broken import (
 )
 from tests.common.pfc.cases import reconfigured
 from tests.common.pfc.cases.reconfigured import (
-    EACH, EIGHT, ONE, PUT_BACK, SEVEN, SEVEN_COVERED, SEVEN_SENT, SEVEN_STOPPED, SEVEN_TIMED, TAGGED, TAGGED_AFTERWARDS,
-    THREE,
+    EACH, EIGHT, ONE, PUT_BACK, SEVEN, SEVEN_COVERED, SEVEN_SENT, SEVEN_STOPPED, SEVEN_TIMED, SEVEN_WATCHED, TAGGED,
+    TAGGED_AFTERWARDS, TAGGED_STOPPED, THREE,
 )
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
 from tests.common.pfc.lab.configuration import trusting_tags
@@ -33,7 +33,8 @@ PAGES = {"LSET": "lset-lossless-sets.md", "TAG": "tag-priority-by-vlan-tag.md"}
 PLAN = tuple(reconfigured.CASES)
 OF_ANOTHER_CASE = {  # its checks, as its page has them; the tests of its family show that each of them can fail
     SEVEN_SENT: ("sent-pause-frames.md", "SENT-2"), SEVEN_STOPPED: ("time-pauses.md", "TIME-5"),
-    SEVEN_TIMED: ("class-interplay.md", "CLASS-1"),
+    SEVEN_TIMED: ("class-interplay.md", "CLASS-1"), SEVEN_WATCHED: ("wd-watchdog.md", "WD-2"),
+    TAGGED_STOPPED: ("time-pauses.md", "TIME-5"),
 }
 HANG_S = 120
 KILLED = """
@@ -79,6 +80,24 @@ class LateOfThree(Fault):
         return replace(config, response_ps=4 * config.response_ps) if len(config.pfc_priorities) > 2 else config
 
 
+class LateByTag(Fault):
+    """Where a port sorts frames by their tag pauses act four times as late as they may."""
+
+    name = "late-by-tag"
+
+    def takes_effect(self, before, config):
+        return replace(config, response_ps=4 * config.response_ps) if config.dot1p_to_tc else config
+
+
+class UsualTwo(Fault):
+    """Queues 3 and 4 alone are watched, whatever `pfcwd_sw_enable` has."""
+
+    name = "usual-two"
+
+    def takes_effect(self, before, config):
+        return replace(config, watchdog_priorities=config.watchdog_priorities & {3, 4})
+
+
 class AlsoSeven(Fault):
     """A congested group pauses priority 7 as well."""
 
@@ -93,6 +112,7 @@ KEPT, HONOURED, WRECK = ("Ethernet8", HEALTHY_TX), ("Ethernet12", HEALTHY_TX), (
 DIVIDED = ("Ethernet24", "Ethernet88")
 FIFTH, FIFTH_HELD = ("Ethernet28", HEALTHY_TX), ("Ethernet36", "Ethernet100")
 LATE = ("Ethernet40", HEALTHY_TX)
+UNUSED = ("Ethernet44", HEALTHY_TX)
 FORGETFUL = ("Ethernet32", "Ethernet96")
 SEVENTH = ("Ethernet20", "Ethernet84")  # nothing else uses its tx port, so that cases of others may come in between
 FAULTS = (
@@ -102,13 +122,16 @@ FAULTS = (
     "pfc-forwarded@Ethernet4", "lossless-dropped@Ethernet4,one_in=4", "lossy-dropped@Ethernet4,one_in=4",
     "crossed.py:AlsoSeven@Ethernet80", "pause-ignored@Ethernet16,priority=6", "pause-ignored@Ethernet20,priority=7",
     "headroom-divided@Ethernet88", "xon-not-sent@Ethernet100,priority=5", "pause-short@Ethernet28,priority=5",
-    "maps-forgotten@Ethernet96,map=tag", "crossed.py:LateOfThree@Ethernet40",
+    "maps-forgotten@Ethernet96,map=tag", "crossed.py:LateOfThree@Ethernet40", "crossed.py:LateByTag@Ethernet44",
+    "crossed.py:UsualTwo@Ethernet44",
 )
 
 
 COUNTED = "pause-counted every-pause-counted no-other-pause-counted"
 LOST = "clean-flow background-unaffected held-frames-drained resumed pause-not-forwarded no-other-back-pressure"
 NOT_HELD = "blocked-while-paused held-within-buffer back-pressure"
+NOT_WATCHED = "storm-detected storm-counted restored restoration-counted frames-counted"
+NOT_DROPPED = "dropped-in-storm sender-not-held no-back-pressure"
 NOT_SPARED = "test-unaffected background-unaffected no-back-pressure"
 CASES = [
     wreck(KEPT, ONE, "FAIL FAIL", f"{NOT_HELD} {NOT_SPARED}",
@@ -146,6 +169,10 @@ CASES = [
           "Ethernet40 priorities 0, 1, 2, 3, 4, 5, 6: expected at most ... frames received from the beginning of "),
     wreck(FIFTH, SEVEN_TIMED, "FAIL PASS", "paused-long-enough",
           "Ethernet28 priority 5: expected at most ... frames received in pauses of 16384 quanta for "),
+    wreck(UNUSED, SEVEN_WATCHED, "FAIL PASS", f"{NOT_WATCHED} {NOT_DROPPED}",
+          "Ethernet44 priority 0: expected the queue stormed in the storm, got N/A"),
+    wreck(UNUSED, TAGGED_STOPPED, "FAIL PASS", "stopped-in-time resumed",
+          "Ethernet44 priorities 3, 4: expected at most ... frames received from the beginning of "),
     wreck(WRECK, TAGGED_AFTERWARDS, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD}",
           "Ethernet4 priority 3: expected 0 frames received while paused, got "),
     wreck(FORGETFUL, TAGGED_AFTERWARDS, "FAIL PASS", NOT_HELD,

@@ -1,9 +1,10 @@
 """The families LOAD, M2O and HEAD on broken switches: one virtual testbed, every check of every case failed by some
 port, and a healthy port that passes all of them. And FLAP-5 and FLAP-7, on ports that have been
-restarted, and M2O-7, where a queue has another weight."""
+restarted, M2O-7, where a queue has another weight, and AFTER."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -12,8 +13,9 @@ from scripts.tests.broken import (
     Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy,
     passed_as_documented,
 )
-from tests.common.pfc.cases import headroom, loads, restarted_port, reweighted
+from tests.common.pfc.cases import afterwards, headroom, loads, restarted_port, reweighted
 from tests.common.pfc.record.case import PlanCase
+from tests.common.pfc.record.verdict import Status
 
 SLOW = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
 
@@ -34,7 +36,7 @@ class Roomier(Fault):
 PAGES = {"LOAD": "load-full-line.md", "M2O": "m2o-many-to-one.md", "HEAD": "head-response.md"}
 PLANS = [*loads.LOADS, *loads.MANY_TO_ONE, *headroom.CASES]
 (REWEIGHTED,) = reweighted.CASES
-BY_ID = {plan.plan_id: plan for plan in (*PLANS, *restarted_port.CASES, REWEIGHTED)}
+BY_ID = {plan.plan_id: plan for plan in (*PLANS, *restarted_port.CASES, *afterwards.CASES, REWEIGHTED)}
 
 # What is sent unasked is rare, and not at the full second at which flows start: a full line on which there are control
 # frames too has to be computed frame by frame.
@@ -56,6 +58,7 @@ FORGETFUL, RECLAIMED = "weights-forgotten@Ethernet52", "headroom-reclaimed@Ether
 RESET, KEPT = "weights-reset@Ethernet56", "weights-kept@Ethernet60"
 UNREPEATED = "refresh-missing@Ethernet124,after_link_loss=yes"
 MAPLESS = "maps-forgotten@Ethernet112"
+LEAKING = "headroom-reclaimed@Ethernet116,bytes=416"
 SHORT, EARLY = "headroom-short@Ethernet92,priority=3", "xoff-early@Ethernet92,priority=4"
 
 # On ports that have one of the faults above.
@@ -178,7 +181,8 @@ def test_every_fault_that_the_documentation_calls_caught_is_here(family: str) ->
 @pytest.fixture(name="bench", scope="module")
 def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """For a testbed with all these faults."""
-    with broken_bench(tmp_path_factory.mktemp("broken"), [*ALSO, *(one.fault for one in CASES)], FILES) as bench:
+    faults = [*ALSO, LEAKING, *(one.fault for one in CASES)]
+    with broken_bench(tmp_path_factory.mktemp("broken"), faults, FILES) as bench:
         yield bench
 
 
@@ -195,6 +199,27 @@ def test_a_healthy_port_passes_with_exactly_the_documented_checks(bench: Bench, 
     (restarted_port.HELD_AFTERWARDS, "pfc-1-single-lossless.md", "PFC-1")])
 def test_healthy_ports_pass_three_cases_more(bench: Bench, plan: PlanCase, page: str, like: str) -> None:
     passed_as_documented(bench.judge(healthy(plan)), documented_checks(ROOT / "docs/testplan" / page, like))
+
+
+@SLOW
+@pytest.mark.parametrize(("plan", "before"), [*zip(afterwards.CASES, afterwards.REPEATED)],
+                         ids=lambda plan: plan.plan_id)
+def test_a_healthy_port_passes_once_more(bench: Bench, plan: PlanCase, before: PlanCase) -> None:
+    made = {check.name for verdict in bench.judge(healthy(before)).verdicts for check in verdict.checks}
+    passed_as_documented(bench.judge(healthy(plan)), made)
+
+
+@SLOW
+def test_what_a_switch_loses_a_little_at_a_time_shows_afterwards(bench: Bench) -> None:
+    """Each shutdown costs it two cells of headroom. HEAD-3 comes before the first one; FLAP-7, which shuts the port
+    down, does not look at headroom."""
+    for plan in headroom.OVERFLOW, restarted_port.HELD_AFTERWARDS:
+        outcome = bench.judge(replace(healthy(plan), fault=LEAKING))
+        assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}, plan
+    leaked = case(LEAKING, "FAIL -", "xoff-threshold",
+                  "Ethernet116 priority 3: expected 18230 frames taken, of 208 bytes each, up to the XOFF threshold of",
+                  BY_ID["AFTER-8"])
+    compare(bench.judge(leaked), leaked)
 
 
 @SLOW

@@ -137,6 +137,16 @@ class OthersEnd(Fault):
         return reading if named else replace(reading, pauses=((3, 0), *reading.pauses))
 
 
+class LossyResumes(Fault):
+    """A frame with a time of 0 for a lossy class resumes all that it enables."""
+
+    name = "lossy-resumes"
+
+    def timers(self, pauses):
+        is_one = any(not time for number, time in pauses if number not in (3, 4))
+        return tuple((number, 0) for number, _ in pauses) if is_one else pauses
+
+
 class Rising(Fault):
     """With each poll a drop and a pause are counted that never were; one in four frames is dropped."""
 
@@ -311,6 +321,11 @@ CLASS_CASES = [
         ("Ethernet40", "Ethernet64"),
         case(class_pauses.ONE_RESUMES, "resume-all@Ethernet40", "FAIL PASS", "paused-long-enough",
              "Ethernet40 priority 3: expected at most "),
+    ),
+    *on(
+        ("Ethernet12", "Ethernet64"),
+        case(class_pauses.ONE_RESUMES, f"{FILE}:LossyResumes@Ethernet12", "FAIL PASS", "paused-long-enough",
+             "Ethernet12 priority 3: expected at most "),
     ),
     *on(
         ("Ethernet120", "Ethernet0"),

@@ -19,6 +19,7 @@ from tests.common.pfc.cases.watchdog.actions import (
 )
 from tests.common.pfc.cases.watchdog.alert import ALERTED
 from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
+from tests.common.pfc.cases.watchdog.beside import LOSSY_STORM, OTHER_PORT, ROOM
 from tests.common.pfc.cases.watchdog.held import HELD
 from tests.common.pfc.cases.watchdog.overlapping import OVERLAPPING
 from tests.common.pfc.cases.watchdog.quiet import QUIET
@@ -30,13 +31,13 @@ from tests.common.pfc.lab.dut import READ_CONFIG, parse_config_db
 from tests.common.pfc.record.case import PlanCase
 
 PAGE = ROOT / "docs/testplan/wd-watchdog.md"
-PFC_1_PAGE = ROOT / "docs/testplan/pfc-1-single-lossless.md"
 
 
 FILES = {  # ways of being broken that nobody reported; they show that a check can fail
     "nervous.py": '''
 from dataclasses import replace
 
+from virtual_testbed.dataplane.model import hooks
 from virtual_testbed.dataplane.model.hooks import NOT_OBEYED, NOT_SENT, Fault
 
 
@@ -141,6 +142,56 @@ class Busy(Fault):
     def takes_effect(self, before, config):
         late_ps = 0 if config.watchdog is None else 3_000_000
         return replace(config, response_ps=config.response_ps + late_ps)
+
+
+class HalfRoom(Fault):
+    """Headroom is half of what its profile says while the port is watched."""
+
+    name = "half-room"
+
+    def takes_effect(self, before, config):
+        if config.watchdog is None:
+            return config
+        groups = {number: replace(group, xoff=group.xoff // 2) for number, group in config.priority_groups.items()}
+        return replace(config, priority_groups=groups)
+
+
+class WatchedAlone(Fault):
+    """Received pauses of classes that are not watched are not counted while the port is watched."""
+
+    name = "watched-alone"
+    is_watched = False
+
+    def __init__(self, *scope, **options):
+        super().__init__(*scope, **options)
+        self.kept = {}
+
+    def takes_effect(self, before, config):
+        self.is_watched = config.watchdog is not None
+        return config
+
+    def published(self, key, fields):
+        found = {name: fields[name] for name in UNWATCHED if name in fields}
+        self.kept = {**found, **self.kept} if self.is_watched else found
+        return {**fields, **{name: self.kept[name] for name in found}}
+
+
+UNWATCHED = [f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS" for priority in (0, 1, 2, 5, 6, 7)]
+
+
+class StopsAll(Fault):
+    """A port is not watched any more when the watchdog of another port with this fault is stopped."""
+
+    name = "stops-all"
+    running, lost = vars(hooks).setdefault("stopping", ({}, {}))  # this file is executed for each fault anew
+
+    def takes_effect(self, before, config):
+        was = self.running.get(config.name)
+        self.running[config.name] = config.watchdog
+        if was is not None and config.watchdog is None:
+            self.lost.clear()
+            self.lost.update({port: found for port, found in self.running.items() if found is not None})
+        return replace(config, watchdog=None) if config.watchdog in (self.lost.get(config.name),) else config
 ''',
 }
 # Each pair has what can be told apart in one run.
@@ -155,6 +206,7 @@ ANOTHER, AS_PASSED, RECEIVED = ("Ethernet108", HEALTHY_RX), ("Ethernet112", HEAL
 LOUD, UNHELD = ("Ethernet124", HEALTHY_RX), (HEALTHY_RX, "Ethernet84")
 TOGETHER, RESTARTED = ("Ethernet72", HEALTHY_RX), ("Ethernet76", HEALTHY_RX)
 BUSY, UNTIMELY = ("Ethernet92", HEALTHY_RX), ("Ethernet96", "Ethernet20")
+ROOMLESS, ALONE, STOPPING = (HEALTHY_RX, "Ethernet68"), ("Ethernet60", HEALTHY_TX), ("Ethernet68", "Ethernet40")
 UNSENT, ADDED = ("Ethernet88", HEALTHY_RX), ("Ethernet112", HEALTHY_RX)
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
@@ -175,7 +227,9 @@ FAULTS = (
     "nervous.py:Together@Ethernet72", "nervous.py:Restarted@Ethernet76", "nervous.py:Beside@Ethernet56",
     "nervous.py:Busy@Ethernet92", "pause-short@Ethernet96,quanta=500", "xon-not-sent@Ethernet20,priority=3",
     "watchdog-undo-missing@Ethernet88,only=sending", "pfc-lost-with-watchdog@Ethernet92",
-    "watchdog-polls-add-up@Ethernet112,priority=3", "nervous.py:TenBits@Ethernet116", "nervous.py:TimesKept@Ethernet36",
+    "nervous.py:HalfRoom@Ethernet68", "nervous.py:WatchedAlone@Ethernet60", "nervous.py:StopsAll@Ethernet68",
+    "nervous.py:StopsAll@Ethernet40", "watchdog-polls-add-up@Ethernet112,priority=3",
+    "nervous.py:TenBits@Ethernet116", "nervous.py:TimesKept@Ethernet36",
 )
 
 
@@ -317,6 +371,18 @@ CASES = [
     wreck(NERVOUS, RESTORED, "FAIL PASS",
           "restored restoration-counted back-pressure held-within-buffer held-frames-drained resumed",
           "Ethernet8 priority 3: expected the queue operational after the storm, got stormed"),
+    wreck(ROOMLESS, ROOM, "FAIL -", "headroom-full",
+          "Ethernet68 priority 3: expected at least 165361 of the 165568 bytes used before frames are dropped, got 8"),
+    wreck(NERVOUS, ROOM, "FAIL -", "no-storm-detected back-pressure headroom-full xoff-threshold",
+          "Ethernet80 priority 3: expected no storm detected, got one"),
+    wreck(ALONE, LOSSY_STORM, "PASS FAIL", "pause-counted every-pause-counted",
+          "Ethernet60 priority 0: expected more than 0 PFC frames in the receive counter, got 0"),
+    wreck(NERVOUS, LOSSY_STORM, "FAIL PASS", "no-storm-detected background-unaffected",
+          "Ethernet80 priority 3: expected no storm detected, got one"),
+    wreck(STOPPING, OTHER_PORT, "FAIL -", "storm-detected restoration-counted restored",
+          "Ethernet68 priority 3: expected the queue stormed while the watchdog of the tx port was stopped and"),
+    wreck(BLIND, OTHER_PORT, "FAIL FAIL", "storm-detected storm-counted restoration-counted clean-flow",
+          "Ethernet4 priority 3: expected the queue stormed while"),
     wreck(WIDE, DROP_SINGLE, "FAIL FAIL", "background-unaffected frames-counted",
           "Ethernet28 priority 0: expected all ... frames from Ethernet64 to Ethernet28 received in the storm, got 0"),
     Case(OTHER, "FAIL", "PASS", frozenset({"background-unaffected"}),
@@ -329,9 +395,14 @@ AS = {DROP_SEVERAL: DROP_SINGLE, BUFFER_CHANGED: ON_TRAFFIC, MIXED_SPEED: DROP_S
 HERE = [plan for plan in PLAN if plan is not MIXED_SPEED]  # vtb-t0 has ports of one speed only
 
 
+LIKE = {RESTORED: ("pfc-1-single-lossless.md", "PFC-1"), STOPPED: ("pfc-1-single-lossless.md", "PFC-1"),
+        ROOM: ("head-response.md", "HEAD-3"), LOSSY_STORM: ("pfc-3-lossy.md", "PFC-3")}
+
+
 def also(plan: PlanCase) -> frozenset[str]:
-    """The checks of PFC-1 that a case has, which tests of PFC-1 show to fail."""
-    return frozenset(documented_checks(PFC_1_PAGE, "PFC-1")) if plan in (RESTORED, STOPPED) else frozenset()
+    """The checks of another case that one has, which tests of that one show to fail."""
+    page, plan_id = LIKE.get(plan, (PAGE.name, ""))
+    return frozenset(documented_checks(PAGE.parent / page, plan_id)) if plan_id else frozenset()
 
 
 @pytest.mark.parametrize("plan", PLAN, ids=lambda plan: plan.plan_id)

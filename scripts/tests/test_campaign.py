@@ -152,9 +152,11 @@ def test_a_bring_up_has_one_entry_about_a_moment_and_that_comes_first():
                for number in range(20)]
     entries += [entry(f"last {number}", faults=("pause-outlives-flap@{rx}",)) for number in range(3)]
     entries.append(entry("both", faults=("pause-outlives-flap@{rx},from=3s",)))
+    entries.insert(0, entry("loud", faults=("x@{tx}", "pfc-unasked@{rx},period_ms=7")))
     entries.append(entry("all", faults=("x@*",)))
     bring_ups = in_bring_ups(entries, 5)
     assert (entries[-1],) in bring_ups, "it breaks the others' ports as well"
+    assert (entries[0],) in bring_ups, "beside it all others would be slow"
     assert (entries[-2],) in bring_ups, "it must be the first and the last"
     assert sorted(one.name for own in bring_ups for one in own) == sorted(one.name for one in entries)
     for own in bring_ups:

@@ -6,6 +6,7 @@ next changes.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -138,21 +139,22 @@ class HeadroomDivided(NumberedFault):
         return replace(config, priority_groups={**config.priority_groups, **parts})
 
 
-class _Forgetful(Fault):
+class _Forgetful(NumberedFault):
     """A port that was up, is shut down and started again lacks something of its configuration."""
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
-        self._shut_down: set[str] = set()
+        self._shut_down: Counter[str] = Counter()
 
     def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
         """As configured, until the port was shut down once."""
         if before is not None and before.admin_up and not config.admin_up:
-            self._shut_down.add(config.name)
-        return self._remembered(config) if config.name in self._shut_down else config
+            self._shut_down[config.name] += 1
+        times = self._shut_down[config.name]
+        return self._remembered(config, times) if times else config
 
-    def _remembered(self, config: SwitchPortConfig) -> SwitchPortConfig:
-        """What is left of the configuration."""
+    def _remembered(self, config: SwitchPortConfig, times: int) -> SwitchPortConfig:
+        """What is left of the configuration once the port was shut down so often."""
         raise NotImplementedError
 
 
@@ -163,7 +165,7 @@ class WeightsForgotten(_Forgetful):
 
     name = "weights-forgotten"
 
-    def _remembered(self, config: SwitchPortConfig) -> SwitchPortConfig:
+    def _remembered(self, config: SwitchPortConfig, times: int) -> SwitchPortConfig:
         """With strict schedulers."""
         strict = {queue: replace(scheduler, type=_STRICT) for queue, scheduler in config.schedulers.items()}
         return replace(config, schedulers=strict)
@@ -213,13 +215,13 @@ class MapsForgotten(_Forgetful):
     """
 
     name = "maps-forgotten"
-    options = ("map",)
+    options = words = ("map",)
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
         self._field = _SORTING[choice(options, "map", *_SORTING) or "dscp"]
 
-    def _remembered(self, config: SwitchPortConfig) -> SwitchPortConfig:
+    def _remembered(self, config: SwitchPortConfig, times: int) -> SwitchPortConfig:
         """With that map, where there is one, leading to class 0."""
         found: Mapping[int, int] = getattr(config, self._field)
         changed: dict[str, Any] = {self._field: dict.fromkeys(found, 0)}
@@ -228,15 +230,21 @@ class MapsForgotten(_Forgetful):
 
 class HeadroomReclaimed(_Forgetful):
     """What buffers a port's lossless priority groups have is reclaimed when it is shut down, as some platforms do, and
-    not given back when it is started (compare sonic-swss#4862).
+    not given back when it is started (compare sonic-swss#4862); with `bytes` so many of its headroom each time.
     """
 
     name = "headroom-reclaimed"
+    options = ("bytes",)
 
-    def _remembered(self, config: SwitchPortConfig) -> SwitchPortConfig:
-        """With the profile of group 0, or none, where headroom was."""
-        lossless = (number for number, profile in config.priority_groups.items() if profile.xoff)
-        return _without_headroom(config, {number for number in lossless if concerns(self, number)})
+    def _remembered(self, config: SwitchPortConfig, times: int) -> SwitchPortConfig:
+        """With less headroom; or with the profile of group 0, or none, where headroom was."""
+        lossless = {number: profile for number, profile in config.priority_groups.items()
+                    if profile.xoff and concerns(self, number)}
+        if "bytes" not in self.values:
+            return _without_headroom(config, lossless)
+        less = times * int(self.values["bytes"])
+        smaller = {number: replace(profile, xoff=max(0, profile.xoff - less)) for number, profile in lossless.items()}
+        return replace(config, priority_groups={**config.priority_groups, **smaller})
 
 
 class XonLate(Fault):

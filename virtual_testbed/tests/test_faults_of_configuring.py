@@ -130,6 +130,15 @@ def test_headroom_reclaimed():
             assert groups == {**PORT.priority_groups, **left}
 
 
+def test_headroom_reclaimed_a_little_each_time():
+    down = replace(PORT, admin_up=False)
+    fault = parse_fault("headroom-reclaimed@*,priority=4,bytes=416")
+    due = PORT.priority_groups[4].xoff
+    for before, after, less in (None, PORT, 0), (PORT, down, 416), (down, PORT, 416), (PORT, down, 832):
+        groups = fault.takes_effect(before, after).priority_groups
+        assert groups == {**PORT.priority_groups, 4: replace(PORT.priority_groups[4], xoff=due - less)}
+
+
 def test_xon_late():
     other = replace(PORT, priority_groups={**PORT.priority_groups, 3: replace(PORT.priority_groups[3], dynamic_th=-3)})
     at_once = effect("xon-late@*,priority=3").priority_groups

@@ -66,6 +66,7 @@ STORMS: Mapping[PlanCase, Mapping[int, tuple[Storm, ...]]] = {  # periods in 4 m
         (BOTH, TimedForTwo(100, 0, MAX_QUANTA)),
         (BOTH, TimedForTwo(100, MAX_QUANTA, 0)),
         (BOTH, TimedForTwo(100, None, None, rest=0)),
+        (TimedForTwo(0, MAX_QUANTA, MAX_QUANTA, rest=0),),
     )},
     INTERLEAVED: {
         COUNT: ((TimedForTwo(0, MAX_QUANTA, None), TimedForTwo(100, None, MAX_QUANTA)),),

@@ -16,7 +16,7 @@ from ..record.case import PlanCase, Target
 from .engine import Table
 
 ORDER = ("PFC", "FRAME", "SIZE", "PAIRS", "COUNT", "LOAD", "M2O", "SPEED", "HEAD", "TIME", "CLASS", "SENT", "FLAP",
-         "WD", "HOP", "LSET", "TAG", "SOAK", "SWEEP")
+         "WD", "HOP", "LSET", "TAG", "SOAK", "AFTER", "SWEEP")
 """The families in the order in which they are carried out; any other comes last."""
 
 

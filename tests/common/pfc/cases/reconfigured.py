@@ -1,7 +1,7 @@
 """LSET and TAG: pauses where both ports of the pair are configured otherwise than the switch was found, for one case;
 then that is put back (`configuration`). LSET: other sets of lossless priorities than the switch's own, one to all
 eight. TAG: ports that sort frames by the priority in their VLAN tag (IEEE 802.1p) instead of their DSCP. The steps and
-checks in between are those of PFC-1 to PFC-4, in LSET-7 to LSET-10 those of other families."""
+checks in between are those of PFC-1 to PFC-4, in LSET-7 to LSET-11 and TAG-3 those of other families."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from .pauses import global_pause, pause_lossless, pause_lossy
 from .restarted_port import restart_pair
 from .storm_sequence import measure
 from .targets import CHANGEABLE, all_lossless_changeable
+from .watchdog import actions, watched
 
 ONE = PlanCase("lossless-set-one", "LSET-1")
 THREE = PlanCase("lossless-set-three", "LSET-2")
@@ -41,8 +42,10 @@ SEVEN_COVERED = PlanCase("lossless-set-headroom", "LSET-7", (LOSSLESS,))
 SEVEN_SENT = PlanCase("lossless-set-sent-pauses", "LSET-8")
 SEVEN_STOPPED = PlanCase("lossless-set-storms", "LSET-9")
 SEVEN_TIMED = PlanCase("lossless-set-own-times", "LSET-10")
+SEVEN_WATCHED = PlanCase("lossless-set-watchdog", "LSET-11")
 TAGGED = PlanCase("tagged-lossless", "TAG-1")
 TAGGED_AFTERWARDS = PlanCase("tagged-after-shutdown", "TAG-2")
+TAGGED_STOPPED = PlanCase("tagged-storms", "TAG-3")
 
 PRIORITY_TAG = 0  # IEEE 802.1Q: a tag without a VLAN; the frame is in the port's own, whichever that is
 NEEDS = f"{CHANGEABLE}, generators with eight PFC queues, and a lossy priority that some DSCP value reaches"
@@ -170,12 +173,8 @@ def of_seven(procedure: Procedure[Any]) -> Procedure[Any]:
 def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
     """TAG-1: PFC-1's steps for each lossless priority in turn, while both ports trust the tag. TAG-2: once both were
     down and are up again."""
-    pair = lab.subject.pair
-    config_db = read_config(lab)
-    rows = trusting_tags(config_db, lab.dut.name, (pair.rx.port, pair.tx.port))
-    other = with_tags(lab, PRIORITY_TAG)
     runs: dict[str, Measurement] = {}
-    with configured(lab, config_db, rows):
+    with _tagged(lab) as other:
         if case is TAGGED_AFTERWARDS:
             restart_pair(lab)
             before = settled_counters(lab)
@@ -184,6 +183,16 @@ def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
             runs[f"priority {priority}"] = run
             before = run.after
     return ReconfiguredRun(runs, {"vlan_id": PRIORITY_TAG})
+
+
+def by_tag(procedure: Procedure[Any]) -> Procedure[Any]:
+    """Another case, with frames that are sorted by their tag."""
+
+    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Any:
+        with _tagged(lab) as other:
+            return procedure.measure(other, case, target, before)
+
+    return replace(procedure, measure=measured, targets=all_lossless_changeable)
 
 
 def _lossy(subject: PortUnderTest) -> Target:
@@ -205,6 +214,16 @@ def _lossless(lab: Lab, priorities: Target) -> Iterator[Lab]:
     with configured(lab, config_db, rows):
         wait_for_groups(lab, {(port, priority) for port in (pair.rx.port, pair.tx.port) for priority in priorities})
         yield other
+
+
+@contextmanager
+def _tagged(lab: Lab) -> Iterator[Lab]:
+    """What to measure with while both ports of the pair trust the tag."""
+    pair = lab.subject.pair
+    config_db = read_config(lab)
+    rows = trusting_tags(config_db, lab.dut.name, (pair.rx.port, pair.tx.port))
+    with configured(lab, config_db, rows):
+        yield with_tags(lab, PRIORITY_TAG)
 
 
 def wait_for_groups(lab: Lab, owed: set[tuple[str, int]]) -> None:
@@ -246,6 +265,8 @@ def reconfigured_case(
     return Procedure(measured, validity_of_each, judge_each, Targets(targets, NEEDS))
 
 
+seven_watched = of_seven(actions.CASES[actions.DROP_SEVERAL])
+seven_watched = replace(seven_watched, targets=watched.in_software(seven_watched.targets), is_audited=False)
 tagged = Procedure(pauses_by_tag, validity_of_each, judge_each, all_lossless_changeable)
 CASES: Table = {
     ONE: reconfigured_case(pauses_of_a_set, one),
@@ -258,6 +279,8 @@ CASES: Table = {
     SEVEN_SENT: of_seven(sent_pauses.CASES[sent_pauses.SEVERAL]),
     SEVEN_STOPPED: of_seven(timing_storms.CASES[timing_storms.STORMS]),
     SEVEN_TIMED: of_seven(class_pauses.CASES[class_pauses.OWN_TIMES]),
+    SEVEN_WATCHED: seven_watched,
     TAGGED: tagged,
     TAGGED_AFTERWARDS: replace(tagged, is_audited=False),
+    TAGGED_STOPPED: by_tag(timing_storms.CASES[timing_storms.STORMS]),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from operator import gt, lt
 
@@ -30,6 +31,7 @@ OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pr
 EXPLAINED = "counter-explained"
 CONGESTED = ("M2O-2", "M2O-3", "SPEED-2")
 """Test cases in which lossy frames have to be dropped."""
+LATER = "; it was not so before all other test cases were carried out"
 ASKED_NOWHERE = "PFC. Tx, as nothing that"
 HOLDS_BESIDE = "PFC. Tx, as nothing may hold"
 ONE_KIND = r"in all failing rows, and no other: ([^)]*)"
@@ -548,7 +550,7 @@ def _diagnosis(found: Symptoms) -> Diagnosis:
     """What the first rule that holds makes of them."""
     said = next((one for rule in RULES if (one := rule.diagnosis(found)) is not None), None)
     if said is not None:
-        return said
+        return replace(said, cause=said.cause + LATER) if found.only("AFTER") else said
     first = found.bad[0]
     several = f"{len(found.bad)} checks are not as they should be, first " if len(found.bad) > 1 else ""
     name = "" if first.check.name == NOT_MEASURED else f"{first.check.name}: "

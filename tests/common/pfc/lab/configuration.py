@@ -61,7 +61,9 @@ def lossless_set(config_db: ConfigDb, device: str, ports: Sequence[str], priorit
             fields["pfc_to_pg_map"] = "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"
             rows[fields["pfc_to_pg_map"]] = {NAME: {str(number): str(number) for number in priorities}}
         named = {field: reference(found, field, table) for field, table in fields.items()}
-        rows["PORT_QOS_MAP"][port] = {**found, **named, "pfc_enable": ",".join(map(str, priorities))}
+        enabled = [field for field in ("pfc_enable", "pfcwd_sw_enable") if field in found]
+        listed = dict.fromkeys(enabled, ",".join(map(str, priorities)))
+        rows["PORT_QOS_MAP"][port] = {**found, **named, **listed}
         change = LosslessChange(frozenset(qos.lossless), frozenset(priorities))
         for table, needed in (("BUFFER_PG", lossy[:1]), ("BUFFER_QUEUE", []), ("QUEUE", [])):
             rows.setdefault(table, {}).update(_of_port(config_db, device, table, port, change, needed))

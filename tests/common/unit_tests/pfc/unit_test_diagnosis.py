@@ -241,6 +241,9 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
      "drops priority 3, which it is told to forward"),
     ({"WD-1": [("no-other-storm", "no storm on any other queue", "1 (operational)")]},
      "storms of another queue are counted for priority 3 too"),
+    ({"AFTER-8": [("xoff-threshold", "18230 frames taken, of 208 bytes each", 18228)]},
+     "than the buffer profile says (pfc.lossless xoff-threshold: expected 18230 frames taken, of 208 bytes each, got"
+     " 18228); it was not so before all other test cases were carried out"),
     ({"SIZE-3": [("resumed", "all 100 frames", 99)]}, "some frames of priority 3 are lost"),
     ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% longer")]}, "hold for longer than their time"),
     ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% shorter")]}, "hold for less than their time"),

@@ -4,7 +4,8 @@ back."""
 import pytest
 
 from tests.common.pfc.cases.reconfigured import (
-    EACH, EIGHT, ONE, PUT_BACK, SEVEN, SEVEN_COVERED, SEVEN_SENT, SEVEN_STOPPED, SEVEN_TIMED, THREE,
+    EACH, EIGHT, ONE, PUT_BACK, SEVEN, SEVEN_COVERED, SEVEN_SENT, SEVEN_STOPPED, SEVEN_TIMED, SEVEN_WATCHED,
+    THREE,
 )
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
@@ -59,10 +60,10 @@ def test_the_switch_s_own_lossless_set_again(pfc_qualify, plan_case, pfc_target)
     pfc_qualify(plan_case, pfc_target)
 
 
-@pytest.mark.pfc_cases(SEVEN_COVERED, SEVEN_SENT, SEVEN_STOPPED, SEVEN_TIMED)
+@pytest.mark.pfc_cases(SEVEN_COVERED, SEVEN_SENT, SEVEN_STOPPED, SEVEN_TIMED, SEVEN_WATCHED)
 def test_seven_lossless_priorities(pfc_qualify, plan_case, pfc_target):
     """Of seven lossless priorities each has what it has of two: headroom, pause frames that the switch sends, a pause
-    that acts in time, and lasts for its own time (plan ids LSET-7 to LSET-10).
+    that acts in time, and lasts for its own time, and a watchdog (plan ids LSET-7 to LSET-11).
 
     Args:
         pfc_qualify: carries out a test case on the port under test.

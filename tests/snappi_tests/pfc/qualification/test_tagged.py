@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.common.pfc.cases.reconfigured import TAGGED, TAGGED_AFTERWARDS
+from tests.common.pfc.cases.reconfigured import TAGGED, TAGGED_AFTERWARDS, TAGGED_STOPPED
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
-@pytest.mark.pfc_cases(TAGGED, TAGGED_AFTERWARDS)
+@pytest.mark.pfc_cases(TAGGED, TAGGED_AFTERWARDS, TAGGED_STOPPED)
 def test_pauses_of_tagged_traffic(pfc_qualify, plan_case, pfc_target):
     """On ports that trust the tag, a pause holds the frames whose tag has its priority and no others, whatever DSCP
-    they have (plan ids TAG-1 and TAG-2).
+    they have (plan ids TAG-1 to TAG-3).
 
     Args:
         pfc_qualify: carries out a test case on the port under test.

@@ -31,6 +31,6 @@ def test_the_sets_of_sonic_s_default_maps():
     assert found == {
         "LSET-1": [(2,)], "LSET-2": [(0, 1, 2)], "LSET-3": [(0, 1, 2, 3, 4, 5, 6)], "LSET-4": [()], "LSET-5": [()],
         "LSET-6": [(0, 1, 3, 4, 5, 6, 7)],
-        **dict.fromkeys(("LSET-7", "LSET-8", "LSET-9", "LSET-10"), [(0, 1, 2, 3, 4, 5, 6)]),
-        "TAG-1": [(3, 4)], "TAG-2": [(3, 4)],
+        **dict.fromkeys(("LSET-7", "LSET-8", "LSET-9", "LSET-10", "LSET-11"), [(0, 1, 2, 3, 4, 5, 6)]),
+        "TAG-1": [(3, 4)], "TAG-2": [(3, 4)], "TAG-3": [(3, 4)],
     }, found

@@ -35,6 +35,8 @@ FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
 BOTH = "Both"
 """The phase of the second storm and of the data in both."""
 IN_BOTH = "in both storms"
+LONG_MS = 2000
+"""Longer than what is waited for besides: a storm that is detected, or over, twice as late beside another one shows."""
 TURNED = "{} the first to have a storm"
 
 THREE_PORTS = all_watched.where(
@@ -62,10 +64,12 @@ class StormRound(WatchdogRun):
     Attributes:
         second: the port of the later storm; that of the first is `first`.
         both: the switch's counters in both storms.
+        ended: the same when all queues must have been restored.
     """
 
     second: str
     both: DutCounters
+    ended: DutCounters
 
     @property
     def first(self) -> str:
@@ -101,12 +105,14 @@ class AllToAllRun(RunInParts):
         return {"turned_round": self.turned, OWN: self.own}
 
 
-def all_to_all(lab: Lab, case: PlanCase, target: Target, before: DutCounters, action: str, loads: Loads) -> AllToAllRun:
+def all_to_all(
+    lab: Lab, case: PlanCase, target: Target, before: DutCounters, timers: Timers, loads: Loads
+) -> AllToAllRun:
     """Both rounds. What the first one leaves wrong at the port under test shows in its storm of the second."""
     lab.subject.qos.check_reached(target)
     ports = [lab.port, *(port.port for port in equal_ports(lab.subject))]
     with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog:
-        watchdog.start(Timers(action))
+        watchdog.start(timers)
         turned = _round(lab, target, watchdog, before, ports[::-1], loads)
         own = _round(lab, target, watchdog, turned.after, ports, loads, is_last=True)
     return AllToAllRun(turned, own)
@@ -128,11 +134,12 @@ def _round(
         both = watchdog.counters()
         storms = [*traffic.names(Role.STORM), *traffic.names(Role.STORM, phase=BOTH)]
         end_storms(lab, storms, timers)
+        ended = watchdog.counters()
         over = lab.generator.stats(storms)
         phases = {"stormed": stormed, "both": in_both, "over": over, "resumed": data_again(lab, traffic)}
     after = watchdog.stop() if is_last else watchdog.counters()
     return StormRound(
-        lab.subject, before, during, after, target, phases, timers, watchdog.queues, ports[-1], both,
+        lab.subject, before, during, after, target, phases, timers, watchdog.queues, ports[-1], both, ended,
         storms_on=(ports[0],),
     )
 
@@ -190,7 +197,7 @@ def _judge(run: StormRound) -> Iterator[Check]:
     both = first | {f"{run.second}:{priority}" for priority in run.tested}
     yield from _stormed("stormed-queues", run, run.during, first)
     yield from _stormed("stormed-queues-later", run, run.both, both)
-    yield from _stormed("restored", run, run.after, set())
+    yield from _stormed("restored", run, run.ended, set())
     yield from _counted(run, both)
     yield from acted(run, passing=f"in a storm on {run.first}")
     yield from acted(run.in_both, IN_BOTH)
@@ -221,8 +228,11 @@ def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
 TOO_MUCH = Loads(into=60, among=10, background=9)  # 2 x 60 % are more than the line; none of it may have to leave
 FITTING = Loads(into=40, among=10, background=5)  # 2 x (40 + 5) % all have to
 CASES: Table = {
-    DROP_ALL_TO_ALL: Procedure(partial(all_to_all, action=DROP, loads=TOO_MUCH), validity, judge, THREE_PORTS),
+    DROP_ALL_TO_ALL: Procedure(
+        partial(all_to_all, timers=Timers(DROP, detection_ms=LONG_MS), loads=TOO_MUCH), validity, judge, THREE_PORTS
+    ),
     FORWARD_ALL_TO_ALL: Procedure(
-        partial(all_to_all, action=FORWARD, loads=FITTING), validity, judge, THREE_PORTS_FORWARDING
+        partial(all_to_all, timers=Timers(FORWARD, restoration_ms=LONG_MS), loads=FITTING), validity, judge,
+        THREE_PORTS_FORWARDING
     ),
 }

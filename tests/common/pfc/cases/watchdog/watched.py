@@ -23,14 +23,14 @@ def watched(qos: PortQos) -> Target:
     return tuple(priority for priority in qos.lossless if str(priority) in map(str.strip, str(listed).split(",")))
 
 
-def _in_software(targets: Targets) -> Targets:
+def in_software(targets: Targets) -> Targets:
     """The same where orchagent is the watchdog."""
     return targets.where(lambda subject: is_in_software(subject.asic), IN_SOFTWARE)
 
 
-each_watched = _in_software(each(watched, NEEDS))
-all_watched = _in_software(together(watched, 1, NEEDS))
-several_watched = _in_software(together(watched, 2, SEVERAL))
+each_watched = in_software(each(watched, NEEDS))
+all_watched = in_software(together(watched, 1, NEEDS))
+several_watched = in_software(together(watched, 2, SEVERAL))
 each_of_several_watched = each_watched.where(several_watched.on, SEVERAL)
 FORWARDS = "a platform whose watchdog has the action `forward`"
 all_watched_forwarding = all_watched.where(lambda subject: forwards(subject.asic), FORWARDS)

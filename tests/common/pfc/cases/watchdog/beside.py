@@ -1,0 +1,120 @@
+"""WD-17 to WD-19: what a watchdog must leave alone. While it runs headroom is as large as without it (WD-17), and
+pauses of priorities that it does not watch are counted and change nothing (WD-18). A storm goes on to be one while the
+watchdog of another port is stopped and started (WD-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...lab.generator import SETTLE_S
+from ...lab.lab import Lab
+from ...lab.watchdog import DROP, Timers, watching
+from ...model.checking import at_port, at_priority, fail_unless
+from ...model.counters import DutCounters
+from ...model.measurement import CaseRun
+from ...model.ports import PortPair
+from ...record.case import PlanCase, Target
+from ...record.verdict import LOSSLESS, Check
+from ..engine import Measured, Procedure, Table, settled_counters
+from ..headroom import CASES as HEADROOM, OVERFLOW
+from ..parts import OWN, RunInParts
+from ..pauses import CASES as PAUSES, LOSSY
+from ..validity import counters_kept, links_kept
+from .actions import storms_over
+from .checks import WatchdogRun, detected, lone_storm, restored
+from .until_detected import TIMERS, until_detected
+from .watched import all_watched, in_software
+
+ROOM = PlanCase("watchdog-headroom", "WD-17", (LOSSLESS,))
+LOSSY_STORM = PlanCase("watchdog-lossy-storm", "WD-18")
+OTHER_PORT = PlanCase("watchdog-other-port-restarted", "WD-19", (LOSSLESS,))
+NO_STORM = "no storm detected"
+STOPPED = "watchdog-stopped"
+"""The check of other cases that no watchdog runs."""
+
+
+@dataclass(frozen=True)
+class WatchedRun(RunInParts):
+    """Another case, carried out while a watchdog ran."""
+
+    run: CaseRun
+
+    @property
+    def parts(self) -> Mapping[str, Measured]:
+        """The case, whose numbers are the run's own."""
+        return {OWN: self.run}
+
+    @property
+    def settled(self) -> DutCounters | None:
+        """None: what was read last has the watchdog's rows."""
+        return None
+
+
+def while_watched(case: PlanCase, procedure: Procedure[Any], ports: Callable[[PortPair], tuple[str, ...]]
+                  ) -> Procedure[WatchedRun]:
+    """The procedure of a case, carried out as that one, while the watchdog of these ports of the pair runs: it must not
+    detect a storm."""
+
+    def measure(lab: Lab, _: PlanCase, target: Target, before: DutCounters) -> WatchedRun:
+        with watching(lab.dut, ports(lab.subject.pair), lab.subject.qos.lossless) as watchdog:
+            watchdog.start(Timers(DROP))
+            return WatchedRun(procedure.measure(lab, case, target, settled_counters(lab)))
+
+    def validity(watched: WatchedRun) -> Iterator[Check]:
+        return (check for check in procedure.validity(watched.run) if check.name != STOPPED)
+
+    def judge(watched: WatchedRun) -> Iterator[Check]:
+        yield from procedure.judge(watched.run)
+        subject = watched.run.subject
+        stormed = sorted({*watched.run.storms_detected(), *watched.run.stormed()})
+        for queue in stormed:
+            port, _, priority = queue.partition(":")
+            place = at_priority(subject, int(priority), port)
+            yield fail_unless("no-storm-detected", place, False, NO_STORM, "one")
+        if not stormed:
+            yield fail_unless("no-storm-detected", at_port(subject), True, NO_STORM, "none")
+
+    return Procedure(measure, validity, judge, in_software(procedure.targets))
+
+
+def other_port_restarted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
+    """A storm; when it must have been detected the watchdog of the tx port is stopped and started; then it ends."""
+    lab.subject.qos.check_reached(target)
+    pair = lab.subject.pair
+    lossless = lab.subject.qos.lossless
+    with (watching(lab.dut, (pair.tx.port,), lossless) as other, watching(lab.dut, (lab.port,), lossless) as watchdog):
+        other.start(TIMERS)
+        with until_detected(lab, target, watchdog) as traffic:
+            other.stop()
+            lab.clock.sleep(SETTLE_S)
+            other.start(TIMERS)
+            lab.clock.sleep(TIMERS.latest_detection_s + SETTLE_S)
+            during = watchdog.counters()
+            over = storms_over(lab, traffic, TIMERS)
+        lab.clock.sleep(lab.delays.port_s)
+        other.stop()
+        return WatchdogRun(
+            lab.subject, before, during, watchdog.stop(), target, {"over": over}, TIMERS, watchdog.queues
+        )
+
+
+def restarted_validity(run: WatchdogRun) -> Iterator[Check]:
+    """Whether the storm was a measurement."""
+    yield from links_kept(run)
+    yield from counters_kept(run)
+    yield from lone_storm(run)
+
+
+def judge_restarted(run: WatchdogRun) -> Iterator[Check]:
+    """The storm was detected once, and is over once."""
+    yield from detected(run, "while the watchdog of the tx port was stopped and started")
+    yield from restored(run)
+
+
+CASES: Table = {
+    ROOM: while_watched(OVERFLOW, HEADROOM[OVERFLOW], lambda pair: (pair.tx.port,)),
+    LOSSY_STORM: while_watched(LOSSY, PAUSES[LOSSY], lambda pair: (pair.rx.port, pair.tx.port)),
+    OTHER_PORT: Procedure(other_port_restarted, restarted_validity, judge_restarted, all_watched),
+}
