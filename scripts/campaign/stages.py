@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from scripts.campaign.entries import CampaignEntry
 from scripts.qualifying.options import QUICK
-from tests.common.pfc.cases.plan import port_cases, targets
+from scripts.testbeds import Refusal
+from tests.common.pfc.cases.plan import lack_of, port_cases, targets
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.record.case import PlanCase, Target
 
@@ -20,7 +21,11 @@ Stage = list[tuple[PlanCase, Target]]
 def stages(entry: CampaignEntry, subject: PortUnderTest) -> Iterator[Stage]:
     """What is carried out, one stage after the other until one has something that is not PASS: the cases that the entry
     names; where it names none each family is a stage: PFC, what else `pfc-qualify --quick` has, the rest of the
-    plan."""
+    plan.
+
+    Raises:
+        Refusal: a case that the entry names cannot be carried out on the port.
+    """
     if entry.cases:
         yield [(case, _target(case, entry, subject)) for case in named(entry.cases)]
         return
@@ -42,7 +47,9 @@ def _families() -> list[str]:
 
 
 def _target(case: PlanCase, entry: CampaignEntry, subject: PortUnderTest) -> Target:
-    """The first target, or the one of the declared priority alone."""
+    """The first target, or the one of the declared priority alone; raises Refusal where there is none."""
     found = targets(case, subject)
+    if not found:
+        raise Refusal(f"{entry.key} names {case.plan_id}, which {subject.where()} lacks: {lack_of(case, subject)}")
     declared = tuple(entry.declared.priorities) if entry.declared is not None else ()
     return declared if declared in found else found[0]

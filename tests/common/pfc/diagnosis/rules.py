@@ -31,6 +31,11 @@ OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pr
 EXPLAINED = "counter-explained"
 CONGESTED = ("M2O-2", "M2O-3", "SPEED-2")
 """Test cases in which lossy frames have to be dropped."""
+REPEATED = {
+    "AFTER-1": "PFC-2", "AFTER-2": "PFC-3", "AFTER-3": "PFC-4", "AFTER-4": "SIZE-4", "AFTER-5": "TIME-2",
+    "AFTER-6": "TIME-5", "AFTER-7": "SENT-2", "AFTER-8": "HEAD-3", "AFTER-9": "M2O-3", "AFTER-10": "WD-2",
+}
+"""What is carried out once more after all other test cases."""
 LATER = "; it was not so before all other test cases were carried out"
 ASKED_NOWHERE = "PFC. Tx, as nothing that"
 HOLDS_BESIDE = "PFC. Tx, as nothing may hold"
@@ -548,9 +553,12 @@ def _symptoms(port: str, cases: Sequence[Case]) -> Symptoms:
 
 def _diagnosis(found: Symptoms) -> Diagnosis:
     """What the first rule that holds makes of them."""
+    if found.only("AFTER"):
+        later = _diagnosis(found.called(REPEATED))
+        return replace(later, cause=later.cause + LATER)
     said = next((one for rule in RULES if (one := rule.diagnosis(found)) is not None), None)
     if said is not None:
-        return replace(said, cause=said.cause + LATER) if found.only("AFTER") else said
+        return said
     first = found.bad[0]
     several = f"{len(found.bad)} checks are not as they should be, first " if len(found.bad) > 1 else ""
     name = "" if first.check.name == NOT_MEASURED else f"{first.check.name}: "

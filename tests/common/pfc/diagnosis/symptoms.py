@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, KeysView
+from collections.abc import Callable, Iterable, KeysView, Mapping
 from dataclasses import dataclass, replace
 
 from ..record.case import named
@@ -62,6 +62,12 @@ class Symptoms:
     def saying(self, pattern: str) -> Symptoms:
         """Those whose message has a text like this."""
         return self.where(lambda one: re.search(pattern, one.check.message) is not None)
+
+    def called(self, names: Mapping[str, str]) -> Symptoms:
+        """The same with other plan ids for some, old -> new."""
+        bad = (replace(one, plan_id=names.get(one.plan_id, one.plan_id)) for one in self.bad)
+        passed = frozenset((names.get(plan_id, plan_id), name, where) for plan_id, name, where in self.passed)
+        return Symptoms(self.tested, bad, passed)
 
     def any(self, *names: str) -> bool:
         """Whether one of these checks, or one of these test cases, is not PASS."""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.common.pfc.diagnosis.rules import RULES, diagnose
+from tests.common.pfc.cases import afterwards
+from tests.common.pfc.diagnosis.rules import REPEATED, RULES, diagnose
 from tests.common.pfc.diagnosis.symptoms import UNKNOWN
 from tests.common.pfc.record.verdict import LOSSLESS, Check, PortVerdict, Status
 
@@ -377,6 +378,19 @@ def test_a_queue_that_the_watchdog_hits_before_it_has_a_storm(seen, is_beside, w
               Check("drops-counted", LOSSLESS, status, expected, seen, f"{SWITCH} Ethernet0 priority 4")]
     [said] = diagnose([("WD-5", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, checks))])
     assert said.cause.startswith(words), said
+
+
+def test_what_is_repeated_is_what_the_plan_repeats():
+    ids = {again.plan_id: before.plan_id for again, before in zip(afterwards.CASES, afterwards.REPEATED, strict=True)}
+    assert REPEATED == ids, ids
+
+
+def test_what_was_right_before_all_others_is_said_in_the_words_of_its_own_test_case():
+    """A port that has another MTU since it was shut down."""
+    held = Check("resumed", LOSSLESS, Status.PASS, "all 9 frames", 9, WHERE)
+    lost = verdict(("resumed", WHERE, "all 1709145 frames received in traffic without a storm", 0))
+    [said] = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [held])), ("AFTER-4", lost)])
+    assert "of the sizes of SIZE-4" in said.cause and said.cause.endswith("were carried out"), said
 
 
 def test_an_error_without_a_known_cause_is_said_to_be_unexplained():
