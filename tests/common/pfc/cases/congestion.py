@@ -31,7 +31,7 @@ from .engine import Procedure, Targets, sending, settled_counters
 from .ingress import (
     FRAME_BYTES, IngressLoad, entered, ingress_applied, ingress_flows, ingress_taken, ingress_undisturbed,
 )
-from .scheduler_shares import Scheduler, divide, read_schedulers
+from .scheduler_shares import HEAVIEST, Scheduler, divide, read_schedulers, turn_frames
 from .switch_counters import (
     DataCounters, at_port_for, data_commands, data_counters, drops_delay_s, own_frames,
 )
@@ -44,7 +44,7 @@ ROOM_S = 5.0  # how long data is sent that the line has room for
 EXACT_ROOM_S = 0.004  # ... on an exact clock: 48,000 frames at 100 Gb/s
 EXACT_FRAMES = 12_000  # of the line, in which rates are measured on an exact clock
 SHARE_TOLERANCE = 0.01  # of a share, where the window is the generator's: its statistics are about a second apart
-SHARE_FRAMES = 26  # more or less in an exact window: at each end a turn, 13 frames of a queue of weight 100
+SHARE_FRAMES = 2 * turn_frames(HEAVIEST, FRAME_BYTES)  # more or less in an exact window: a turn at each end
 LOSSY_TOLERANCE = 0.05  # of what lossy priorities get together: see `_shares`
 
 

@@ -6,12 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 from ..model.errors import QualificationError
 from ..model.numbered_rows import numbers_by_key
 from ..model.qos import ConfigDb, PortQos
 
 WEIGHTED = "DWRR"
+HEAVIEST = 100  # of all weights (SAI: 1 to 100)
+WEIGHT_BYTES = 128  # that a turn has for each of a queue's weight, on a virtual switch; SAI leaves it to the ASIC
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,11 @@ class Scheduler:
 
     strict: bool
     weight: int = 1
+
+
+def turn_frames(weight: int, frame_bytes: int) -> int:
+    """The most frames of a size (with FCS) that a queue of a weight sends in one turn."""
+    return ceil(Fraction(weight * WEIGHT_BYTES, frame_bytes))
 
 
 def read_schedulers(config_db: ConfigDb, qos: PortQos) -> dict[int, Scheduler]:

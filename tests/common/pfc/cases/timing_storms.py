@@ -25,7 +25,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .data_loads import DataLoad, data_flows
-from .scheduler_shares import read_schedulers
+from .scheduler_shares import HEAVIEST, read_schedulers, turn_frames
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
 from .timing import EDGE_FRAMES
@@ -41,8 +41,6 @@ LOAD_PERCENT = 50  # for test and background traffic each: the line is full
 REFRESHES = 2
 CABLE_M = 40  # where the switch does not say: generators stand nearer
 TURN_FRAMES = 2  # of a queue that is served in turns, where its weight is not known: 15 x 128 bytes are two frames
-WEIGHT_BYTES = 128  # that a turn has for each of a queue's weight, on a virtual switch; SAI leaves it to the ASIC
-STRICT_WEIGHT = 100  # as if: a strict queue takes as much as the heaviest
 LOOKS = 4  # at the flows, for each storm: one before it is started
 START_LAG_S = 1  # of a generator whose flows do not start at the instant at which they are told to
 
@@ -147,11 +145,11 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> St
     cable_m = cable_metres(said_cable_length(lab.config_db, lab.port))
     return StormsRun(
         lab.subject, before, after, after, target, phases, lasting, lab.clock.exact,
-        CABLE_M if cable_m is None else cable_m, turn_frames(lab, target)
+        CABLE_M if cable_m is None else cable_m, longest_turn(lab, target)
     )
 
 
-def turn_frames(lab: Lab, target: Target) -> int:
+def longest_turn(lab: Lab, target: Target) -> int:
     """The most frames that a turn of these priorities' queues has at the port under test, by the switch's schedulers.
     After the first storm more of these wait than the line takes, and a turn of a heavy one goes before others."""
     try:
@@ -159,8 +157,8 @@ def turn_frames(lab: Lab, target: Target) -> int:
     except QualificationError:
         return TURN_FRAMES
     own = [schedulers[priority] for priority in target]
-    weight = max(STRICT_WEIGHT if one.strict else one.weight for one in own)
-    return ceil(Fraction(weight * WEIGHT_BYTES, FRAME_BYTES))
+    # a strict queue takes as much as the heaviest one
+    return turn_frames(max(HEAVIEST if one.strict else one.weight for one in own), FRAME_BYTES)
 
 
 def storm_traffic(lab: Lab, target: Target, lasting: Times) -> Traffic:

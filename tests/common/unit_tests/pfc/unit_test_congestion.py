@@ -13,7 +13,7 @@ from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.frames import imix
 from tests.common.pfc.cases.loads import tx_port, with_room
 from tests.common.pfc.cases.switch_counters import OWN_FRAMES, DataCounters, PortCounts
-from tests.common.pfc.cases.timing_storms import turn_frames
+from tests.common.pfc.cases.timing_storms import longest_turn
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -46,7 +46,7 @@ def test_how_many_frames_a_turn_has(scheduler, frames):
     bench = lab(100)
     config_db = {**bench.config_db, "SCHEDULER": {"scheduler.0": {"type": "DWRR", "weight": "1"},
                                                   "scheduler.1": scheduler}}
-    assert turn_frames(replace(bench, config_db=config_db), (3, 4)) == frames, scheduler
+    assert longest_turn(replace(bench, config_db=config_db), (3, 4)) == frames, scheduler
 
 
 @pytest.mark.parametrize("line_percent", [100, 99, 98.5])

@@ -245,6 +245,11 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"AFTER-8": [("xoff-threshold", "18230 frames taken, of 208 bytes each", 18228)]},
      "than the buffer profile says (pfc.lossless xoff-threshold: expected 18230 frames taken, of 208 bytes each, got"
      " 18228); it was not so before all other test cases were carried out"),
+    ({"WD-7": [("restored", "no queue in storm, all others operational", "Ethernet0:3")]},
+     "the watchdog restores priority 3 later than it is told to"),
+    ({"WD-6": [("dropped-in-storm", "0 frames from Ethernet0 to Ethernet64 received in both storms", 538793),
+               ("sender-not-held", "at least 7183907 frames sent in both storms", 3972074)]},
+     "the watchdog detects storms on priority 3 later than it is told to, beside those of another port"),
     ({"SIZE-3": [("resumed", "all 100 frames", 99)]}, "some frames of priority 3 are lost"),
     ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% longer")]}, "hold for longer than their time"),
     ({"TIME-2": [("length-to-scale", "pauses in proportion", "0.21% shorter")]}, "hold for less than their time"),

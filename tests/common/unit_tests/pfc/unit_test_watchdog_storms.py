@@ -57,9 +57,10 @@ def storm_round(first, second, storms_before=0):
     phases = {"stormed": sent_all([first]), "both": sent_all([first, second]), "over": {}, "resumed": sent_all()}
     during = read([first], storms_before)
     during.watchdog[f"{first}:3"] = WatchdogRow(STORMED, storms_before + 1, storms_before)
+    after = read(storms=storms_before + 1)
     return StormRound(
-        SUBJECT, read(storms=storms_before), during, read(storms=storms_before + 1), (3,), phases, Timers(DROP), QUEUES,
-        second, read([first, second], storms_before + 1), storms_on=(first,)
+        SUBJECT, read(storms=storms_before), during, after, (3,), phases, Timers(DROP), QUEUES, second,
+        read([first, second], storms_before + 1), after, storms_on=(first,)
     )
 
 
@@ -94,6 +95,14 @@ def test_a_second_storm_that_is_not_detected_beside_another():
     turned = replace(storm_round(SECOND, FIRST), both=read([SECOND], 1))
     [check] = lacking(turned, storm_round(FIRST, SECOND, 1))
     assert check.name == "stormed-queues-later" and "Ethernet0" in check.where, check.message
+
+
+def test_a_queue_that_is_restored_later_than_it_must_be():
+    """It is in the end, and counted."""
+    turned = storm_round(SECOND, FIRST)
+    own = replace(storm_round(FIRST, SECOND, 1), ended=read([FIRST], 2))
+    [check] = lacking(turned, own)
+    assert check.name == "restored" and "Ethernet0" in check.where, check.message
 
 
 @pytest.mark.parametrize("action, storms_on, dropped", [
