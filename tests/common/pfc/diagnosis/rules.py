@@ -385,7 +385,7 @@ WATCHDOG = (
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
     Rule("the watchdog does not detect a storm on {who} while another port has one", ("stormed-queues-later",),
          picks=_text(", got none$")),
-    Rule("the watchdog restores {who} later than it is told to", ("restored",),
+    Rule("the watchdog restores {who} later than it is told to, by the state of its queues", ("restored",),
          _both(_only("WD-7"), _none("storms-counted"))),
     Rule("the watchdog does not restore {who} after the storm", ("restored",)),
     Rule("the watchdog detects storms on {who} later than it is told to, beside those of another port",
