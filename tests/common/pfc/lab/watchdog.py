@@ -135,20 +135,29 @@ class Watchdog:
                 f" of CONFIG_DB after `pfcwd start`, got {', '.join(found) or 'none'}"
             )
 
-    def _start(self, timers: Timers, before: Mapping[str, str]) -> None:
-        """Starts it after these commands."""
-        ports = " ".join(self._ports)
+    def stop_at(self, port: str) -> None:
+        """Stops it at one of its ports."""
+        self._dut.ask({"stop": self._dut.guarded(f"pfcwd stop {port}")})
+
+    def start_at(self, port: str) -> None:
+        """Starts it there again, as it runs at the others; raises QualificationError as `start`."""
+        assert self.timers is not None, "it runs at the others"
+        self._start(self.timers, {}, (port,))
+
+    def _start(self, timers: Timers, before: Mapping[str, str], only: Sequence[str] = ()) -> None:
+        """Starts it after these commands, at all its ports or at some only."""
+        ports = only or self._ports
         said = self._dut.ask(
             {
                 **before,
                 "start": self._dut.guarded(
-                    f"pfcwd start --action {timers.action} {ports} {timers.detection_ms}"
+                    f"pfcwd start --action {timers.action} {' '.join(ports)} {timers.detection_ms}"
                     f" --restoration-time {timers.restoration_ms}"
                 ),
                 "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
             }
         )
-        for port in self._ports:
+        for port in ports:
             if f"PFC_WD|{port}" not in said["rows"].split():
                 raise QualificationError(
                     f"{self._dut.name} {port}: expected a row PFC_WD|{port} in CONFIG_DB after `pfcwd start`, got none:"

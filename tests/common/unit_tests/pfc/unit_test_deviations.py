@@ -60,7 +60,7 @@ def test_what_else_an_asic_says_of_itself_is_in_its_name(traits, asic):
 @pytest.mark.parametrize("asic, left_out", [
     ("broadcom", set()),
     ("broadcom dlr:true", {"WD-11"}),
-    ("broadcom recovery:hardware", {f"WD-{number}" for number in range(1, 17)} - {"WD-8", "WD-9"}),
+    ("broadcom recovery:hardware", {f"WD-{number}" for number in range(1, 20)} - {"WD-8", "WD-9"}),
     ("cisco-8000", {"WD-3", "WD-7", "WD-11"}),
 ])
 def test_actions_that_a_platform_refuses_are_not_tried(asic, left_out):

@@ -37,7 +37,7 @@ def make_lab(world=None):
 
 @pytest.mark.parametrize("family", ["PFC", "SIZE", "TIME", "CLASS", "SENT", "WD"])
 def test_a_lossless_priority_that_no_dscp_value_reaches_is_named(family):
-    """Nothing can be sent of it, whatever the case."""
+    """Nothing can be sent of it, whatever the case of a family that is there."""
     lab = make_lab()
     subject = replace(lab.subject, qos=replace(lab.subject.qos, lossless=(3, 4, 7)))
     qualifier = Qualifier(replace(lab, subject=subject, builder=replace(lab.builder, subject=subject)))
@@ -48,7 +48,8 @@ def test_a_lossless_priority_that_no_dscp_value_reaches_is_named(family):
             verdicts = qualifier.qualify(case, about[0]).verdicts
             told[case.plan_id] = {message for verdict in verdicts for message in verdict.messages}
     reason = "vtb-t0-01 Ethernet0 priority 7: no DSCP value reaches it, DSCP_TO_TC_MAP|AZURE leads to"
-    assert told and all(any(one.startswith(reason) for one in said) for said in told.values()), told
+    assert told or family not in {case.family for case in port_cases()}, "it has no case about lossless priorities"
+    assert all(any(one.startswith(reason) for one in said) for said in told.values()), told
 
 
 def test_a_load_is_a_flow_for_each_priority_in_equal_parts():

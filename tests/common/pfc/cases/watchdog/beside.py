@@ -22,7 +22,7 @@ from ..headroom import CASES as HEADROOM, OVERFLOW
 from ..parts import OWN, RunInParts
 from ..pauses import CASES as PAUSES, LOSSY
 from ..validity import counters_kept, links_kept
-from .actions import storms_over
+from .actions import storms_over, watching_pair
 from .checks import WatchdogRun, detected, lone_storm, restored
 from .until_detected import TIMERS, until_detected
 from .watched import all_watched, in_software
@@ -82,19 +82,16 @@ def while_watched(case: PlanCase, procedure: Procedure[Any], ports: Callable[[Po
 def other_port_restarted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
     """A storm; when it must have been detected the watchdog of the tx port is stopped and started; then it ends."""
     lab.subject.qos.check_reached(target)
-    pair = lab.subject.pair
-    lossless = lab.subject.qos.lossless
-    with (watching(lab.dut, (pair.tx.port,), lossless) as other, watching(lab.dut, (lab.port,), lossless) as watchdog):
-        other.start(TIMERS)
+    other = lab.subject.pair.tx.port
+    with watching_pair(lab) as watchdog:
         with until_detected(lab, target, watchdog) as traffic:
-            other.stop()
+            watchdog.stop_at(other)
             lab.clock.sleep(SETTLE_S)
-            other.start(TIMERS)
+            watchdog.start_at(other)
             lab.clock.sleep(TIMERS.latest_detection_s + SETTLE_S)
             during = watchdog.counters()
             over = storms_over(lab, traffic, TIMERS)
         lab.clock.sleep(lab.delays.port_s)
-        other.stop()
         return WatchdogRun(
             lab.subject, before, during, watchdog.stop(), target, {"over": over}, TIMERS, watchdog.queues
         )
