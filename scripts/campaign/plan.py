@@ -106,7 +106,7 @@ def load_parts(folder: Path) -> list[FaultPart]:
 def in_bring_ups(entries: Sequence[CampaignEntry], size: int) -> list[tuple[CampaignEntry, ...]]:
     """Entries by bring-up, each of one source and testbed: at most `size`, of which at most one is about a moment of
     the testbed's time, and comes first, and at most one is lasting, and comes last. One that is both has a bring-up to
-    itself, as one has that others would be disturbed by."""
+    itself, as one has that others would be disturbed by. Those with the first entries come first."""
     found: list[tuple[CampaignEntry, ...]] = []
     for source, testbed in dict.fromkeys((entry.source, entry.testbed) for entry in entries):
         every = [entry for entry in entries if (entry.source, entry.testbed) == (source, testbed)]
@@ -124,7 +124,8 @@ def in_bring_ups(entries: Sequence[CampaignEntry], size: int) -> list[tuple[Camp
             timed = timed[1:]
             lasting = lasting[1:]
             others = others[rest:]
-    return found
+    places = {entry.key: place for place, entry in enumerate(entries)}
+    return sorted(found, key=lambda own: min(places[entry.key] for entry in own))
 
 
 def has_museum() -> bool:

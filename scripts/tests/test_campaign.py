@@ -157,6 +157,7 @@ def test_a_bring_up_has_one_entry_about_a_moment_and_that_comes_first():
     bring_ups = in_bring_ups(entries, 5)
     assert (entries[-1],) in bring_ups, "it breaks the others' ports as well"
     assert (entries[0],) in bring_ups, "beside it all others would be slow"
+    assert bring_ups[0] == (entries[0],) and entries[1] in bring_ups[1], "the first entries come first"
     assert (entries[-2],) in bring_ups, "it must be the first and the last"
     assert sorted(one.name for own in bring_ups for one in own) == sorted(one.name for one in entries)
     for own in bring_ups:
