@@ -331,7 +331,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("pause-outlives-flap", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("maps-unbound", ((word("map", "dscp", "queue", "all"),),)),
     FaultKind("map-entry-wrong", ((word("priority", *reversed(LOSSLESS_ONLY)), word("to", "0"), word("map", "group")),),
-              declare=_limited),
+              declare=_saying("no pause is sent for .*, and its sender is not held")),
     FaultKind("maps-kept"),
     FaultKind("lossless-groups-missing", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("buffer-change-lost", priorities=LOSSLESS_ONLY, declare=_limited),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from ..cases.engine import sending, settled_counters
+from ..cases.plan import port_cases
 from ..cases.switch_counters import OWN_FRAMES, group_delay_s, port_hash_command, priority_groups, watch_idle
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
@@ -351,15 +352,21 @@ def _arrival(
     return Arrival(account.subject, account.totals, gained, gains, own, beside).check(account.metrics[0])
 
 
+def _family(case: PlanCase) -> str:
+    """The family of a case; of one that repeats another one, that one's."""
+    repeated = case.name.removeprefix("afterwards-")
+    return next((one.family for one in port_cases() if one.name == repeated), case.family)
+
+
 def _may_be_held(lab: Lab, case: PlanCase) -> Collection[int]:
     """The priorities whose senders the switch may pause in a case."""
-    return range(8) if case.family in RECONFIGURED else lab.subject.qos.lossless
+    return range(8) if _family(case) in RECONFIGURED else lab.subject.qos.lossless
 
 
 def _kept(lab: Lab, case: PlanCase) -> Collection[int]:
     """The priorities of which no frame may be lost in a case, whatever is held: lossless ones, and where it changes
     which are lossless, all."""
-    return _may_be_held(lab, case) if case.family in (*HOLDING, *RECONFIGURED) else ()
+    return _may_be_held(lab, case) if _family(case) in (*HOLDING, *RECONFIGURED) else ()
 
 
 def _groups(lab: Lab) -> Mapping[int, int]:

@@ -16,10 +16,10 @@ OF_HELD_FRAMES: Mapping[str, tuple[str, ...]] = {
     "held-within-buffer": (),
     "no-port-drops": (),
     "no-queue-drops": (),
-    "nothing-lost": ("HEAD", "AFTER"),
+    "nothing-lost": ("HEAD",),
     "headroom-full": (),
     "xoff-threshold": (),
-    "group-drops-counted": ("HEAD", "AFTER"),
+    "group-drops-counted": (),
 }
 """Checks of lossless priorities that fail where held frames are dropped: with what leaves the buffer more comes in, and
 a queue that is emptied does not fill. Each with the families in which it is about held frames; none: in all."""

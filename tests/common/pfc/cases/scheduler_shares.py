@@ -44,10 +44,11 @@ def read_schedulers(config_db: ConfigDb, qos: PortQos) -> dict[int, Scheduler]:
     Raises:
         QualificationError: a queue has none, or one of which its share of the line does not follow.
     """
-    return {priority: _scheduler(config_db, qos, priority) for priority in qos.reachable}
+    return {priority: read_scheduler(config_db, qos, priority) for priority in qos.reachable}
 
 
-def _scheduler(config_db: ConfigDb, qos: PortQos, queue: int) -> Scheduler:
+def read_scheduler(config_db: ConfigDb, qos: PortQos, queue: int) -> Scheduler:
+    """The scheduler of one queue; raises QualificationError as `read_schedulers`."""
     keys = (key for key, queues in numbers_by_key(config_db, "QUEUE", qos.port).items() if queue in queues)
     row = next((config_db["QUEUE"][key] for key in keys), {})
     name = str(row.get("scheduler", "")).strip("[]").split("|")[-1]

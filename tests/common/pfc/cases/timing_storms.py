@@ -25,7 +25,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .data_loads import DataLoad, data_flows
-from .scheduler_shares import HEAVIEST, read_schedulers, turn_frames
+from .scheduler_shares import HEAVIEST, read_scheduler, turn_frames
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
 from .timing import EDGE_FRAMES
@@ -153,10 +153,9 @@ def longest_turn(lab: Lab, target: Target) -> int:
     """The most frames that a turn of these priorities' queues has at the port under test, by the switch's schedulers.
     After the first storm more of these wait than the line takes, and a turn of a heavy one goes before others."""
     try:
-        schedulers = read_schedulers(lab.config_db, lab.subject.qos)
+        own = [read_scheduler(lab.config_db, lab.subject.qos, priority) for priority in target]
     except QualificationError:
         return TURN_FRAMES
-    own = [schedulers[priority] for priority in target]
     # a strict queue takes as much as the heaviest one
     return turn_frames(max(HEAVIEST if one.strict else one.weight for one in own), FRAME_BYTES)
 

@@ -389,7 +389,8 @@ WATCHDOG = (
          _both(_only("WD-7"), _none("storms-counted"))),
     Rule("the watchdog does not restore {who} after the storm", ("restored",)),
     Rule("the watchdog detects storms on {who} later than it is told to, beside those of another port",
-         ("dropped-in-storm",), _both(_only("WD-6"), _none("stormed-queues", "stormed-queues-later"))),
+         ("dropped-in-storm",), _both(_only("WD-6"), _none("stormed-queues", "stormed-queues-later")),
+         is_certain=False),
     Rule("the watchdog detects no further storm on {who} after the first", ("detection-time",), _found_at_first,
          _in("WD-8")),
     Rule("the watchdog detects storms on {who} later than it is told to", ("detection-time",), picks=_late),
@@ -516,7 +517,7 @@ RULES = (
     Rule("more frames of {who} arrive than are sent", ("clean-flow", *LOST), picks=_too_many),
     Rule("frames of {who} are lost on their way out, also without any storm", ("clean-flow",)),
     *KINDS_OF_FRAMES,
-    *(rule.where(_only("WD", "FLAP-1", "FLAP-6")) for rule in WATCHDOG),
+    *(rule.where(_only("WD", "FLAP-1", "FLAP-6", "LSET-11")) for rule in WATCHDOG),
     *PAUSES_OBEYED,
     Rule(lambda found: f"frames of {found.who} are lost on their way out, also without a storm, where they have one"
          f" thing in common, and no others: {found.words(ONE_KIND)}", ("resumed",), _only("PAIRS"),
@@ -560,6 +561,7 @@ def _diagnosis(found: Symptoms) -> Diagnosis:
     if found.only("AFTER"):
         later = _diagnosis(found.called(REPEATED))
         return replace(later, cause=later.cause + LATER)
+    found = found.where(lambda one: not one.plan_id.startswith("AFTER-"))
     said = next((one for rule in RULES if (one := rule.diagnosis(found)) is not None), None)
     if said is not None:
         return said

@@ -46,7 +46,9 @@ def test_how_many_frames_a_turn_has(scheduler, frames):
     bench = lab(100)
     config_db = {**bench.config_db, "SCHEDULER": {"scheduler.0": {"type": "DWRR", "weight": "1"},
                                                   "scheduler.1": scheduler}}
-    assert longest_turn(replace(bench, config_db=config_db), (3, 4)) == frames, scheduler
+    qos = replace(bench.subject.qos, dscps={**bench.subject.qos.dscps, 7: (56,)})  # its queue has no row
+    bench = replace(bench, config_db=config_db, subject=replace(bench.subject, qos=qos))
+    assert longest_turn(bench, (3, 4)) == frames, scheduler
 
 
 @pytest.mark.parametrize("line_percent", [100, 99, 98.5])

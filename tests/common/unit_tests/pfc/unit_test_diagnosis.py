@@ -398,6 +398,16 @@ def test_what_was_right_before_all_others_is_said_in_the_words_of_its_own_test_c
     assert "of the sizes of SIZE-4" in said.cause and said.cause.endswith("were carried out"), said
 
 
+def test_what_failed_before_all_others_is_judged_without_what_repeats_it():
+    """A watchdog that detects nothing, in WD-2 and once more."""
+    unseen = verdict(("storm-detected", WHERE, "the queue stormed in the storm", "operational"),
+                     ("no-back-pressure", f"{SWITCH} Ethernet64 priority 3", "0 PFC frames sent", 9),
+                     ("dropped-in-storm", WHERE, "0 frames received in the storm", 5))
+    for plan_ids in ("WD-2",), ("WD-2", "AFTER-10"), ("WD-2", "LSET-11", "AFTER-10"):
+        [said] = diagnose([(plan_id, unseen) for plan_id in plan_ids])
+        assert said.cause.startswith("the watchdog does not detect the pause storm on priority 3"), said
+
+
 def test_an_error_without_a_known_cause_is_said_to_be_unexplained():
     said = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [], "the link is down"))])
     assert str(said[0]) == f"{SWITCH} Ethernet0: the link is down; {UNKNOWN}", said

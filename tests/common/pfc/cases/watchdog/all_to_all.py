@@ -37,6 +37,7 @@ BOTH = "Both"
 IN_BOTH = "in both storms"
 LONG_MS = 2000
 """Longer than what is waited for besides: a storm that is detected, or over, twice as late beside another one shows."""
+LATE_STOP_S = 1.0  # by which a generator may stop a storm later than it is told to
 TURNED = "{} the first to have a storm"
 
 THREE_PORTS = all_watched.where(
@@ -134,6 +135,8 @@ def _round(
         both = watchdog.counters()
         storms = [*traffic.names(Role.STORM), *traffic.names(Role.STORM, phase=BOTH)]
         end_storms(lab, storms, timers)
+        if not lab.clock.exact:
+            lab.clock.sleep(LATE_STOP_S)
         ended = watchdog.counters()
         over = lab.generator.stats(storms)
         phases = {"stormed": stormed, "both": in_both, "over": over, "resumed": data_again(lab, traffic)}

@@ -11,10 +11,11 @@ from typing import Any
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, Timers, watching
-from ...model.checking import at_port, at_priority, fail_unless
+from ...model.checking import at_port, at_priorities, at_priority, fail_unless
 from ...model.counters import DutCounters
 from ...model.measurement import CaseRun
 from ...model.ports import PortPair
+from ...model.traffic import Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
 from ..engine import Measured, Procedure, Table, settled_counters
@@ -23,13 +24,15 @@ from ..parts import OWN, RunInParts
 from ..pauses import CASES as PAUSES, LOSSY
 from ..validity import counters_kept, links_kept
 from .actions import storms_over, watching_pair
-from .checks import WatchdogRun, detected, lone_storm, restored
+from .checks import WatchdogRun, detected, lead_s, lone_storm, no_other_storm, restored, storm_unbroken
 from .until_detected import TIMERS, until_detected
-from .watched import all_watched, in_software
+from .watched import NEEDS, all_watched, in_software, watched
 
 ROOM = PlanCase("watchdog-headroom", "WD-17", (LOSSLESS,))
 LOSSY_STORM = PlanCase("watchdog-lossy-storm", "WD-18")
 OTHER_PORT = PlanCase("watchdog-other-port-restarted", "WD-19", (LOSSLESS,))
+RESTART_S = SETTLE_S + lead_s(TIMERS)
+"""How long the watchdog of the tx port is stopped, and then runs until it would have detected a storm."""
 NO_STORM = "no storm detected"
 STOPPED = "watchdog-stopped"
 """The check of other cases that no watchdog runs."""
@@ -62,13 +65,13 @@ def while_watched(case: PlanCase, procedure: Procedure[Any], ports: Callable[[Po
             watchdog.start(Timers(DROP))
             return WatchedRun(procedure.measure(lab, case, target, settled_counters(lab)))
 
-    def validity(watched: WatchedRun) -> Iterator[Check]:
-        return (check for check in procedure.validity(watched.run) if check.name != STOPPED)
+    def validity(found: WatchedRun) -> Iterator[Check]:
+        return (check for check in procedure.validity(found.run) if check.name != STOPPED)
 
-    def judge(watched: WatchedRun) -> Iterator[Check]:
-        yield from procedure.judge(watched.run)
-        subject = watched.run.subject
-        stormed = sorted({*watched.run.storms_detected(), *watched.run.stormed()})
+    def judge(found: WatchedRun) -> Iterator[Check]:
+        yield from procedure.judge(found.run)
+        subject = found.run.subject
+        stormed = sorted({*found.run.storms_detected(), *found.run.stormed()})
         for queue in stormed:
             port, _, priority = queue.partition(":")
             place = at_priority(subject, int(priority), port)
@@ -76,7 +79,8 @@ def while_watched(case: PlanCase, procedure: Procedure[Any], ports: Callable[[Po
         if not stormed:
             yield fail_unless("no-storm-detected", at_port(subject), True, NO_STORM, "none")
 
-    return Procedure(measure, validity, judge, in_software(procedure.targets))
+    where_watched = procedure.targets.where(lambda subject: watched(subject.qos), NEEDS)
+    return Procedure(measure, validity, judge, in_software(where_watched))
 
 
 def other_port_restarted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
@@ -84,11 +88,11 @@ def other_port_restarted(lab: Lab, case: PlanCase, target: Target, before: DutCo
     lab.subject.qos.check_reached(target)
     other = lab.subject.pair.tx.port
     with watching_pair(lab) as watchdog:
-        with until_detected(lab, target, watchdog) as traffic:
+        with until_detected(lab, target, watchdog, RESTART_S) as traffic:
             watchdog.stop_at(other)
             lab.clock.sleep(SETTLE_S)
             watchdog.start_at(other)
-            lab.clock.sleep(TIMERS.latest_detection_s + SETTLE_S)
+            lab.clock.sleep(RESTART_S - SETTLE_S)
             during = watchdog.counters()
             over = storms_over(lab, traffic, TIMERS)
         lab.clock.sleep(lab.delays.port_s)
@@ -101,12 +105,14 @@ def restarted_validity(run: WatchdogRun) -> Iterator[Check]:
     """Whether the storm was a measurement."""
     yield from links_kept(run)
     yield from counters_kept(run)
-    yield from lone_storm(run)
+    yield from lone_storm(run, RESTART_S)
+    yield from storm_unbroken(at_priorities(run.subject, run.tested), run.flows("over", Role.STORM))
 
 
 def judge_restarted(run: WatchdogRun) -> Iterator[Check]:
-    """The storm was detected once, and is over once."""
+    """The storm was detected once, nowhere else, and is over once."""
     yield from detected(run, "while the watchdog of the tx port was stopped and started")
+    yield from no_other_storm(run)
     yield from restored(run)
 
 

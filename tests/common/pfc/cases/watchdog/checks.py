@@ -109,11 +109,11 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 
 
-def lone_storm(run: WatchdogRun) -> Iterator[Check]:
-    """Whether a storm without data lasted until it must have been detected, and then stopped."""
+def lone_storm(run: WatchdogRun, further_s: float = 0.0) -> Iterator[Check]:
+    """Whether a storm without data lasted until it must have been detected, and so much longer, and then stopped."""
     place = at_priorities(run.subject, run.tested)
     storms = run.flows("over", Role.STORM)
-    yield from storm_held(place, storms, run.subject.pair.speed_mbps, lead_s(run.timers))
+    yield from storm_held(place, storms, run.subject.pair.speed_mbps, lead_s(run.timers) + further_s)
     yield from storm_stopped(place, storms)
 
 

@@ -18,11 +18,12 @@ TIMERS = Timers(DROP)
 
 
 @contextmanager
-def until_detected(lab: Lab, target: Target, watchdog: Watchdog) -> Iterator[Traffic]:
+def until_detected(lab: Lab, target: Target, watchdog: Watchdog, further_s: float = 0.0) -> Iterator[Traffic]:
     """Starts the watchdog, then the storm, which must have been detected when the `with` block begins; no flow runs on
-    when that ends. Its flows: the storm's, and early data."""
+    when that ends. Its flows: the storm's, and early data. `further_s`: how long the storm goes on in the block."""
     watchdog.start(TIMERS)
-    traffic = lab.builder.build([pause_storm(lab, target, lead_s(TIMERS)), *early_flows(lab, target)])
+    storm = pause_storm(lab, target, lead_s(TIMERS) + further_s)
+    traffic = lab.builder.build([storm, *early_flows(lab, target)])
     with sending(lab, traffic):
         lab.generator.start(traffic.names())
         lab.clock.sleep(lead_s(TIMERS))
