@@ -352,7 +352,7 @@ def _arrival(
     return Arrival(account.subject, account.totals, gained, gains, own, beside).check(account.metrics[0])
 
 
-def _family(case: PlanCase) -> str:
+def family_of(case: PlanCase) -> str:
     """The family of a case; of one that repeats another one, that one's."""
     repeated = case.name.removeprefix("afterwards-")
     return next((one.family for one in port_cases() if one.name == repeated), case.family)
@@ -360,13 +360,13 @@ def _family(case: PlanCase) -> str:
 
 def _may_be_held(lab: Lab, case: PlanCase) -> Collection[int]:
     """The priorities whose senders the switch may pause in a case."""
-    return range(8) if _family(case) in RECONFIGURED else lab.subject.qos.lossless
+    return range(8) if family_of(case) in RECONFIGURED else lab.subject.qos.lossless
 
 
 def _kept(lab: Lab, case: PlanCase) -> Collection[int]:
     """The priorities of which no frame may be lost in a case, whatever is held: lossless ones, and where it changes
     which are lossless, all."""
-    return _may_be_held(lab, case) if _family(case) in (*HOLDING, *RECONFIGURED) else ()
+    return _may_be_held(lab, case) if family_of(case) in (*HOLDING, *RECONFIGURED) else ()
 
 
 def _groups(lab: Lab) -> Mapping[int, int]:

@@ -382,6 +382,8 @@ WATCHDOG = (
     Rule("the watchdog detects no further storm on {who} after the first", ("storm-detected",), _second_missed),
     Rule("pauses of {who} stop nothing in a storm, which the watchdog does not detect therefore", ("storm-detected",),
          _both(_all("dropped-in-storm"), _none("sender-not-held", "no-back-pressure"))),
+    Rule("the watchdog detects no further storm on {who} after one beside another port's", ("stormed-queues",),
+         lambda found: found.only("WD-6", "WD-7") and not found.saying("the first to have a storm").bad),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
     Rule("the watchdog does not detect a storm on {who} while another port has one", ("stormed-queues-later",),
          picks=_text(", got none$")),

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from tabulate import tabulate
 
-from tests.common.pfc.accounting.auditor import BookAuditor, CaseAccount, answerable
+from tests.common.pfc.accounting.auditor import BookAuditor, CaseAccount, answerable, family_of
 from tests.common.pfc.accounting.books import (
     COMMANDS, DROPPED, GROUP_COUNTERS, GROUP_DROPS, PFC_RX, PFC_TX, PORT_COUNTERS, QUEUE_COUNTERS, RX_DRP, RX_OK, SENT,
     TX_OK, Counter, books_of,
@@ -12,6 +12,7 @@ from tests.common.pfc.accounting.books import (
 from tests.common.pfc.accounting.explained import ANY, Explained, explained, together
 from tests.common.pfc.cases.engine import sending
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.cases.plan import port_cases
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.planning import open_lab
@@ -154,6 +155,13 @@ def test_pauses_that_are_discarded_where_they_arrive_are_no_lossless_frames() ->
     """Some switches count those that they do not understand so."""
     made = account({Counter(RX, RX_DRP): 7}, (DATA, STORM), kept=(3, 4))
     assert {one.status for one in made.checks()} == {Status.PASS}, "a storm of 7 frames, at the port under test"
+
+
+def test_a_case_that_repeats_another_one_is_held_to_the_same() -> None:
+    found = {case.plan_id: family_of(case) for case in port_cases()}
+    again = [family for plan_id, family in found.items() if plan_id.startswith("AFTER-")]
+    assert again and "AFTER" not in again, again
+    assert all(plan_id.startswith(family) for plan_id, family in found.items() if "AFTER" not in plan_id), found
 
 
 def test_who_answers_for_a_counter_of_several_ports() -> None:

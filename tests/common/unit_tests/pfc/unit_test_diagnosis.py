@@ -245,6 +245,8 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"AFTER-8": [("xoff-threshold", "18230 frames taken, of 208 bytes each", 18228)]},
      "than the buffer profile says (pfc.lossless xoff-threshold: expected 18230 frames taken, of 208 bytes each, got"
      " 18228); it was not so before all other test cases were carried out"),
+    ({"WD-7": [("stormed-queues", "Ethernet0:3 in storm, all others operational", "none")]},
+     "the watchdog detects no further storm on priority 3 after one beside another port's"),
     ({"WD-7": [("restored", "no queue in storm, all others operational", "Ethernet0:3")]},
      "the watchdog restores priority 3 later than it is told to"),
     ({"WD-6": [("dropped-in-storm", "0 frames from Ethernet0 to Ethernet64 received in both storms", 538793),
