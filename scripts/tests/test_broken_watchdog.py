@@ -381,6 +381,8 @@ CASES = [
           "Ethernet80 priority 3: expected no storm detected, got one"),
     wreck(STOPPING, OTHER_PORT, "FAIL -", "storm-detected restoration-counted restored",
           "Ethernet68 priority 3: expected the queue stormed while the watchdog of the tx port was stopped and"),
+    wreck(NERVOUS, OTHER_PORT, "FAIL -", "no-other-storm restored restoration-counted",
+          "Ethernet80 priority 3: expected no storm on any other queue, got "),
     wreck(BLIND, OTHER_PORT, "FAIL FAIL", "storm-detected storm-counted restoration-counted clean-flow",
           "Ethernet4 priority 3: expected the queue stormed while"),
     wreck(WIDE, DROP_SINGLE, "FAIL FAIL", "background-unaffected frames-counted",
