@@ -32,6 +32,7 @@ from tests.common.pfc.record.parsing import parse_lines, read_lines  # noqa: E40
 from tests.common.pfc.record.record_file import RECORDS_FILE  # noqa: E402
 from tests.common.pfc.record.records import Record  # noqa: E402
 from tests.common.pfc.record.verdict import Status  # noqa: E402
+from virtual_testbed.ixnetwork.habits import CARD, HABITS  # noqa: E402
 
 GENERATOR_CHECK = ROOT / "scripts" / "generator_check.py"
 TESTBED = "vtb-t0"
@@ -289,11 +290,16 @@ def main() -> int:
     for name in faults:
         if name not in FAULTS:
             parser.error(f"fault {name!r} is none of those whose test cases are known here: {', '.join(FAULTS)}")
+    habits = options.habits.split(",")
+    known = ("odd", *HABITS, *REFUSED)
+    for name in filter(None, habits):
+        if name not in known and not name.startswith(CARD):
+            parser.error(f"habit {name!r} is none: expected some of {', '.join(known)}, {CARD}TYPE")
     results = options.results.resolve()
     environment(results)
     catch_signals()
     everything = []
-    for run in runs(options.scenario, options.habits.split(","), faults, options.testbed):
+    for run in runs(options.scenario, habits, faults, options.testbed):
         came = carry_out(run, results)
         everything.append(came)
         counts = {status: list(came.verdicts.values()).count(status) for status in ("PASS", "FAIL", "ERROR")}

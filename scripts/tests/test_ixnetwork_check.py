@@ -3,6 +3,7 @@ its configurations become, and a sample of `make ixnetwork-check`."""
 import json
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from scripts.ixnetwork_check import (
     ALL_WITH_ROOM, BESIDE_REFUSED, CAUGHT, FAULTS, NOT_STARTED, ODD, PASSES, QUICK, REFUSED, CheckedRun, Expected,
-    runs,
+    main, runs,
 )
 from tests.common.pfc.record.verdict import Status
 from virtual_testbed.ixnetwork.habits import CARD, HABITS
@@ -61,6 +62,16 @@ def test_a_sample_of_habits_and_a_broken_switch(tmp_path: Path) -> None:
     assert crc["verdicts"] == {"PFC-1": "ERROR"} and "has CRC errors" in crc["reason"], crc
     assert broken["verdicts"] == {"PFC-1": "FAIL"} and "frames received while paused" in broken["reason"], broken
     assert ended.stdout.splitlines()[-1] == f"3 of 3 runs came out as they have to; {report}"
+
+
+def test_a_habit_that_there_is_none_of_is_refused_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["check", "--habits", "odd,slowstop", "--results", str(tmp_path / "left")])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert "habit 'slowstop' is none: expected some of odd, " in capsys.readouterr().err
+    assert not (tmp_path / "left").exists()
 
 
 def test_each_habit_that_is_tried_exists() -> None:
