@@ -6,7 +6,7 @@ checks in between are those of PFC-1 to PFC-4, in LSET-7 to LSET-11 and TAG-3 th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -162,12 +162,24 @@ def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) ->
 
 def of_seven(procedure: Procedure[Any]) -> Procedure[Any]:
     """Another case, about a lossless set of seven."""
+    return _configured_as(_lossless, procedure, Targets(all_but_one, NEEDS))
+
+
+def by_tag(procedure: Procedure[Any]) -> Procedure[Any]:
+    """Another case, with frames that are sorted by their tag."""
+    return _configured_as(lambda lab, _: _tagged(lab), procedure, all_lossless_changeable)
+
+
+def _configured_as(
+    configuration: Callable[[Lab, Target], AbstractContextManager[Lab]], procedure: Procedure[Any], targets: Targets
+) -> Procedure[Any]:
+    """Another case, about these targets, on a switch that is configured so for each."""
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Any:
-        with _lossless(lab, target) as other:
+        with configuration(lab, target) as other:
             return procedure.measure(other, case, target, before)
 
-    return replace(procedure, measure=measured, targets=Targets(all_but_one, NEEDS))
+    return replace(procedure, measure=measured, targets=targets)
 
 
 def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
@@ -183,16 +195,6 @@ def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
             runs[f"priority {priority}"] = run
             before = run.after
     return ReconfiguredRun(runs, {"vlan_id": PRIORITY_TAG})
-
-
-def by_tag(procedure: Procedure[Any]) -> Procedure[Any]:
-    """Another case, with frames that are sorted by their tag."""
-
-    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Any:
-        with _tagged(lab) as other:
-            return procedure.measure(other, case, target, before)
-
-    return replace(procedure, measure=measured, targets=all_lossless_changeable)
 
 
 def _lossy(subject: PortUnderTest) -> Target:
@@ -265,8 +267,7 @@ def reconfigured_case(
     return Procedure(measured, validity_of_each, judge_each, Targets(targets, NEEDS))
 
 
-seven_watched = of_seven(actions.CASES[actions.DROP_SEVERAL])
-seven_watched = replace(seven_watched, targets=watched.in_software(seven_watched.targets), is_audited=False)
+watched_seven = of_seven(actions.CASES[actions.DROP_SEVERAL])
 tagged = Procedure(pauses_by_tag, validity_of_each, judge_each, all_lossless_changeable)
 CASES: Table = {
     ONE: reconfigured_case(pauses_of_a_set, one),
@@ -279,7 +280,7 @@ CASES: Table = {
     SEVEN_SENT: of_seven(sent_pauses.CASES[sent_pauses.SEVERAL]),
     SEVEN_STOPPED: of_seven(timing_storms.CASES[timing_storms.STORMS]),
     SEVEN_TIMED: of_seven(class_pauses.CASES[class_pauses.OWN_TIMES]),
-    SEVEN_WATCHED: seven_watched,
+    SEVEN_WATCHED: replace(watched_seven, targets=watched.in_software(watched_seven.targets), is_audited=False),
     TAGGED: tagged,
     TAGGED_AFTERWARDS: replace(tagged, is_audited=False),
     TAGGED_STOPPED: by_tag(timing_storms.CASES[timing_storms.STORMS]),

@@ -11,7 +11,7 @@ from typing import Any
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, Timers, watching
-from ...model.checking import at_port, at_priorities, at_priority, fail_unless
+from ...model.checking import at_port, at_priorities, fail_unless
 from ...model.counters import DutCounters
 from ...model.measurement import CaseRun
 from ...model.ports import PortPair
@@ -24,7 +24,7 @@ from ..parts import OWN, RunInParts
 from ..pauses import CASES as PAUSES, LOSSY
 from ..validity import counters_kept, links_kept
 from .actions import storms_over, watching_pair
-from .checks import WatchdogRun, detected, lead_s, lone_storm, no_other_storm, restored, storm_unbroken
+from .checks import WatchdogRun, at_queue, detected, lead_s, lone_storm, no_other_storm, restored, storm_unbroken
 from .until_detected import TIMERS, until_detected
 from .watched import NEEDS, all_watched, in_software, watched
 
@@ -55,8 +55,9 @@ class WatchedRun(RunInParts):
         return None
 
 
-def while_watched(case: PlanCase, procedure: Procedure[Any], ports: Callable[[PortPair], tuple[str, ...]]
-                  ) -> Procedure[WatchedRun]:
+def while_watched(
+    case: PlanCase, procedure: Procedure[Any], ports: Callable[[PortPair], tuple[str, ...]]
+) -> Procedure[WatchedRun]:
     """The procedure of a case, carried out as that one, while the watchdog of these ports of the pair runs: it must not
     detect a storm."""
 
@@ -70,14 +71,11 @@ def while_watched(case: PlanCase, procedure: Procedure[Any], ports: Callable[[Po
 
     def judge(found: WatchedRun) -> Iterator[Check]:
         yield from procedure.judge(found.run)
-        subject = found.run.subject
         stormed = sorted({*found.run.storms_detected(), *found.run.stormed()})
         for queue in stormed:
-            port, _, priority = queue.partition(":")
-            place = at_priority(subject, int(priority), port)
-            yield fail_unless("no-storm-detected", place, False, NO_STORM, "one")
+            yield fail_unless("no-storm-detected", at_queue(found.run, queue), False, NO_STORM, "one")
         if not stormed:
-            yield fail_unless("no-storm-detected", at_port(subject), True, NO_STORM, "none")
+            yield fail_unless("no-storm-detected", at_port(found.run.subject), True, NO_STORM, "none")
 
     where_watched = procedure.targets.where(lambda subject: watched(subject.qos), NEEDS)
     return Procedure(measure, validity, judge, in_software(where_watched))

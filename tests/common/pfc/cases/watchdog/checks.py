@@ -141,7 +141,7 @@ def no_other_storm(run: WatchdogRun) -> Iterator[Check]:
         yield fail_unless("no-other-storm", at_queue(run, queue), False, expected, f"{row.detected} ({row.status})")
 
 
-def at_queue(run: WatchdogRun, queue: str) -> Place:
+def at_queue(run: CaseRun, queue: str) -> Place:
     """A queue as the watchdog names it."""
     port, _, priority = queue.partition(":")
     return at_priority(run.subject, int(priority), port)
