@@ -311,6 +311,8 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("drop-bytes-miscounted", ((number("percent", 1, 98, 50),), (number("percent", 105, 400, 200),), ()),
               LOSSY_ONLY, declare=_limited),
     FaultKind("queue-watermarks-miscounted", ((), (number("percent", 1, 10, 1),)), LOSSLESS_ONLY, declare=_limited),
+    FaultKind("headroom-watermark-of-port"),
+    FaultKind("shared-watermark-with-headroom", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("counters-wrap", ((word("bits", "32", "16", "24", "31", "40", "48"), number("before", 1, 5000, 1000)),),
               declare=_saying("begin anew when they have reached what .* bits can count", (Status.ERROR,))),
     FaultKind("counters-wrap", ((word("only", "queue-bytes"), number("before", 1, 5000, 1000)),), (), False,

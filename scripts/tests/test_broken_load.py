@@ -51,6 +51,7 @@ ROOMIER = "roomier.py:Roomier@Ethernet84"
 LOST_CHANGE = "buffer-change-lost@Ethernet96"
 NO_DROP_BYTES = "drop-bytes-miscounted@Ethernet32"
 NO_MARKS = "queue-watermarks-miscounted@Ethernet36"
+ALIKE, SUMMED = "headroom-watermark-of-port@Ethernet68", "shared-watermark-with-headroom@Ethernet72"
 TWICE, FROZEN = "drops-counted-twice@Ethernet28", "watermarks-frozen@Ethernet100"
 IGNORED, LOSSY_TOO = "pause-ignored@Ethernet40", "lossy-queue-paused@Ethernet44"
 LIMITED = "egress-limited@Ethernet48,bytes=6000000"
@@ -135,6 +136,10 @@ CASES = [
          "Ethernet80 priority 3: expected all ... frames received, senders going on for 1757 quanta, got "),
         (NO_HEADROOM, "HEAD-3", "FAIL -", "headroom-full",
          "Ethernet80 priority 3: expected at least 165361 of the 165568 bytes used before frames are dropped, got 0"),
+        (ALIKE, "HEAD-1", "FAIL -", "other-headroom-unused",
+         "Ethernet68 priority 4: expected 0 bytes in headroom that nothing came in for, got "),
+        (SUMMED, "HEAD-3 HEAD-4", "FAIL -", "shared-watermark",
+         "Ethernet72 priority 3: expected from ... to ... shared bytes in the watermark of PG3, which took ... "),
         (SHORT, "HEAD-3", "FAIL -", "headroom-full xoff-threshold",
          "Ethernet92 priority 3: expected at least 165361 of the 165568 bytes used before frames are dropped, got"),
         (EARLY, "HEAD-3", "FAIL -", "headroom-full xoff-threshold",
@@ -157,7 +162,7 @@ CASES = [
         (NO_MARKS, "HEAD-3 HEAD-4", "FAIL -", "queue-watermark",
          "Ethernet36 priority 3: expected from ... to 15982720 bytes (egress_lossless_pool) in the watermark of queue "
          "UC3, which held ... got 0"),
-        (FROZEN, "HEAD-3", "FAIL -", "headroom-full xoff-threshold",
+        (FROZEN, "HEAD-3", "FAIL -", "headroom-full xoff-threshold shared-watermark",
          "Ethernet100 priority 3: expected at least ... of the 165568 bytes used before frames are dropped, got 0"),
     )
     for plan_id in plan_ids.split()
@@ -216,8 +221,8 @@ def test_what_a_switch_loses_a_little_at_a_time_shows_afterwards(bench: Bench) -
     for plan in headroom.OVERFLOW, restarted_port.HELD_AFTERWARDS:
         outcome = bench.judge(replace(healthy(plan), fault=LEAKING))
         assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}, plan
-    leaked = case(LEAKING, "FAIL -", "xoff-threshold",
-                  "Ethernet116 priority 3: expected 18230 frames taken, of 208 bytes each, up to the XOFF threshold of",
+    leaked = case(LEAKING, "FAIL -", "headroom-full",
+                  "Ethernet116 priority 3: expected at least 165361 of the 165568 bytes used before frames are dropped",
                   BY_ID["AFTER-8"])
     compare(bench.judge(leaked), leaked)
 

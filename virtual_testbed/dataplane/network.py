@@ -14,8 +14,9 @@ from virtual_testbed.dataplane.capture import PortCapture, tap
 from virtual_testbed.dataplane.fast_forward.advance import Advance
 from virtual_testbed.dataplane.load import Demand, demand_of_rest, demand_of_start, first_overload
 from virtual_testbed.dataplane.model.configuration import SwitchConfig
-from virtual_testbed.dataplane.model.counters import (ALL_PARTS, PAUSED, STARTED, STOPPED, CapturedFrame, FlowCounters,
-                                                      GeneratorCounters, Statistics, SwitchCounters, SwitchStates)
+from virtual_testbed.dataplane.model.counters import (
+    ALL_PARTS, PAUSED, PRIORITY_GROUPS, QUEUES, STARTED, STOPPED, CapturedFrame, FlowCounters, GeneratorCounters,
+    Statistics, SwitchCounters, SwitchStates)
 from virtual_testbed.dataplane.model.events import ONSET, EventLoop
 from virtual_testbed.dataplane.model.flow import FlowState
 from virtual_testbed.dataplane.model.generator import GeneratorSide
@@ -109,15 +110,20 @@ class Network:
         self._switches[config.name].configure(config, self.now_ps)
         self._refresh()
 
-    def clear_peaks(self, switch: str) -> None:
-        """Let the watermarks of a switch begin anew."""
-        found = self._switch(switch)
-        self._change()
-        for port in found.ports.values():
-            for share in (*port.pgs, *port.queues):
-                share.clear_peaks()
-                self._advance.ledger.forget_bound(share)
-        self._settle()
+    def clear_peaks(self, switch: str, parts: Collection[str] = ALL_PARTS) -> None:
+        """Let the watermarks of a switch's queues, of its priority groups, or of both begin anew."""
+        ports = self._switch(switch).ports.values()
+        self._catch_up()
+        queues = [queue for port in ports for queue in port.queues] if QUEUES in parts else []
+        groups = [group for port in ports for group in port.pgs] if PRIORITY_GROUPS in parts else []
+        higher = [share for share in (*groups, *queues) if share.is_below_peak]
+        if higher:
+            self._change()
+        for share in higher:
+            share.clear_peaks()
+            self._advance.ledger.forget_bound(share)
+        if higher:
+            self._settle()
 
     def decide_watchdog_by(self, switch: str, decider: Decider) -> None:
         """Leave it to somebody else where a storm of a switch's queue begins and ends."""

@@ -16,6 +16,8 @@ BITS = 32
 QUEUES = 8
 _QUEUE_BYTES = re.compile(r"SAI_QUEUE_STAT_BYTES")
 _EVENTS = re.compile(r"SAI_(?!.*(OCCUPANCY|WATERMARK)).*_(PKTS|PACKETS|OCTETS|BYTES|DISCARDS|ERRORS)")
+_HEADROOM_WATERMARK = "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES"
+_SHARED_WATERMARK = "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES"
 _OF_WATCHDOG = "PFC_WD_"
 _OF_QUEUE = "SAI_QUEUE_STAT_"
 _OCTETS = {"received": "SAI_PORT_STAT_IF_IN_OCTETS", "sent": "SAI_PORT_STAT_IF_OUT_OCTETS"}
@@ -209,6 +211,33 @@ class QueueWatermarksMiscounted(_Share):
     least = 0
 
 
+class HeadroomWatermarkOfPort(Fault):
+    """The headroom watermark of each priority group shows the highest of all groups of its port."""
+
+    name = "headroom-watermark-of-port"
+
+    def published_among(self, key: str, fields: Mapping[str, str], switch: Hashes) -> Mapping[str, str]:
+        """That of the group which had most."""
+        if _HEADROOM_WATERMARK not in fields:
+            return fields
+        port = key.partition(":")[0]
+        of_port = [hash_[_HEADROOM_WATERMARK] for name, hash_ in switch.items()
+                   if name.partition(":")[0] == port and _HEADROOM_WATERMARK in hash_]
+        return {**fields, _HEADROOM_WATERMARK: max(of_port, key=int, default=fields[_HEADROOM_WATERMARK])}
+
+
+class SharedWatermarkWithHeadroom(Fault):
+    """The watermark of a priority group's shared bytes has those in it that were in headroom."""
+
+    name = "shared-watermark-with-headroom"
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """Both in one."""
+        if _SHARED_WATERMARK not in fields:
+            return fields
+        return {**fields, _SHARED_WATERMARK: str(int(fields[_SHARED_WATERMARK]) + int(fields[_HEADROOM_WATERMARK]))}
+
+
 class CountersWrap(NumberedFault):
     """The port's counters of frames and bytes (with `only=queue-bytes` those of bytes that left through its queues)
     have `bits` (32) bits, and begin `before` (1000) below their end: after so many events they begin anew at 0.
@@ -286,4 +315,5 @@ class ControlUncounted(Fault):
 FAULTS: tuple[type[Fault], ...] = (
     DropsCountedAsSent, DropsCountedTwice, SentCountedAsReceived, WatchdogDropsCountedAsSent,
     CountersOfAnother, QueueMiscounted, BytesMiscounted, OctetsMiscounted, DropBytesMiscounted,
-    QueueWatermarksMiscounted, CountersWrap, CountedShort, ControlUncounted)
+    QueueWatermarksMiscounted, HeadroomWatermarkOfPort, SharedWatermarkWithHeadroom, CountersWrap, CountedShort,
+    ControlUncounted)

@@ -24,7 +24,7 @@ from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueu
 from virtual_testbed.sonic import databases, flex_counters
 from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, REBOOT, RESTART_KEY, SERVICES_KEY, UP
 from virtual_testbed.sonic.control_plane import ControlPlane
-from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of
+from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of, watermark_parts
 from virtual_testbed.sonic.counters_db import CountersDb
 from virtual_testbed.sonic.counters_since import since, states_since
 from virtual_testbed.sonic.databases import Config
@@ -62,8 +62,8 @@ class SwitchDataPlane(Protocol):
     def configure_switch(self, config: SwitchConfig) -> None:
         """Add a switch or change its configuration now."""
 
-    def clear_peaks(self, switch: str) -> None:
-        """Let the watermarks of a switch begin anew."""
+    def clear_peaks(self, switch: str, parts: Collection[str] = ALL_PARTS) -> None:
+        """Let the watermarks of these parts of a switch begin anew."""
 
     def decide_watchdog_by(self, switch: str, decider: Decider) -> None:
         """Leave it to somebody else where a storm of a switch's queue begins and ends."""
@@ -379,6 +379,8 @@ class SonicAgent:
         try:
             if counters is not None:
                 self._counters.poll(groups, self._control_plane.added_to(counters), config)
+                if parts := watermark_parts(groups):
+                    self._network.clear_peaks(self._switch, parts)
             if states and seen is not None:
                 self._publish_states(seen, config)
         except DatabaseError as error:

@@ -23,7 +23,9 @@ Hash = dict[str, str]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _COUNTERS = ("COUNTERS",)
-_WATERMARKS = ("COUNTERS", "USER_WATERMARKS", "PERSISTENT_WATERMARKS")
+KEPT_WATERMARKS = ("USER_WATERMARKS", "PERSISTENT_WATERMARKS")
+"""Where the highest value of all polls is, until it is cleared."""
+_WATERMARKS = ("COUNTERS", *KEPT_WATERMARKS)
 WATCHDOG_FIELDS = ("PFC_WD_STATUS", "PFC_WD_DETECTION_TIME", "PFC_WD_RESTORATION_TIME", "PFC_WD_ACTION")
 BIG_RED_SWITCH = "BIG_RED_SWITCH_MODE"
 """Field of a watched queue while the big red switch is on (sonic-swss `pfcwdsworch.cpp`)."""
@@ -149,7 +151,7 @@ def _truth(value: bool) -> str:
 
 
 def queue_watermark_fields(counters: QueueCounters) -> Hash:
-    """One queue's watermark: the highest value since the start."""
+    """One queue's watermark: the highest value since the last poll."""
     return {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": str(counters.watermark_bytes)}
 
 
@@ -191,7 +193,7 @@ def group_fields(counters: PgCounters) -> Hash:
 
 
 def group_watermark_fields(counters: PgCounters) -> Hash:
-    """One priority group's watermarks: the highest values since the start."""
+    """One priority group's watermarks: the highest values since the last poll."""
     return {
         "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES": str(counters.shared_watermark_bytes),
         "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES": str(counters.headroom_watermark_bytes),
@@ -202,6 +204,11 @@ def parts_of(groups: Iterable[str]) -> frozenset[str]:
     """Parts of the data plane's counters that a poll of these groups needs."""
     parts = {_READERS[group][0] for group in groups if group != WATCHDOG}
     return frozenset(parts | ({PORTS, QUEUES} if WATCHDOG in groups else set()))
+
+
+def watermark_parts(groups: Iterable[str]) -> frozenset[str]:
+    """Parts of the data plane whose watermarks a poll of these groups reads, and lets begin anew."""
+    return parts_of({"QUEUE_WATERMARK", "PG_WATERMARK"}.intersection(groups))
 
 
 def changes(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> SwitchCounters:

@@ -8,8 +8,8 @@ from virtual_testbed.dataplane.model.counters import PortCounters, SwitchCounter
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import PolledQueue
 from virtual_testbed.sonic.counters import (
-    BIG_RED_SWITCH, TIME_STAMP, WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, polled_readings, rate_readings,
-    readings, registration_fields, time_stamps, watchdog_group_readings, watchdog_readings)
+    BIG_RED_SWITCH, KEPT_WATERMARKS, TIME_STAMP, WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, polled_readings,
+    rate_readings, readings, registration_fields, time_stamps, watchdog_group_readings, watchdog_readings)
 from virtual_testbed.sonic.polling import WATCHDOG
 from virtual_testbed.sonic.publisher import Publisher
 
@@ -89,6 +89,7 @@ class CountersDb:
 
     def _publish(self, found: Iterable[Reading], config: SwitchConfig) -> None:
         hashes: dict[str, Hash] = {}
+        kept: dict[str, Hash] = {}
         read = list(found)
         switch: dict[str, Hash] = {}
         for reading in read if self.is_falsified else ():
@@ -98,8 +99,10 @@ class CountersDb:
             if reading.shown is not None:
                 fields = {name: value for name, value in fields.items() if name in reading.shown}
             for table in reading.tables:
-                hashes.setdefault(f"{table}:{reading.oid}", {}).update(fields)
+                of = kept if table in KEPT_WATERMARKS else hashes
+                of.setdefault(f"{table}:{reading.oid}", {}).update(fields)
         self._publisher.publish(hashes)
+        self._publisher.publish_highest(kept)
 
     def _seen(self, reading: Reading, config: SwitchConfig, switch: Mapping[str, Hash]) -> Mapping[str, str]:
         """The fields as the faults let them be seen; `switch`: all that was read."""

@@ -27,6 +27,20 @@ class Publisher:
         for key, fields in hashes.items():
             self._written[key] = {**self._written.get(key, {}), **fields}
 
+    def publish_highest(self, hashes: Mapping[str, Hash]) -> None:
+        """Make fields of the database's hashes, which others may have set back, at least these numbers. Raises
+        DatabaseError.
+        """
+        replies = self._connection.batch([("HMGET", key, *fields) for key, fields in hashes.items() if fields])
+        commands: list[tuple[str, ...]] = []
+        for (key, fields), found in zip(((key, fields) for key, fields in hashes.items() if fields), replies):
+            higher = [text for (name, value), old in zip(fields.items(), found) if old is None or int(value) > int(old)
+                      for text in (name, value)]
+            if higher:
+                commands.append(("HSET", key, *higher))
+        if commands:
+            self._connection.transaction(commands)
+
     def drop_fields(self, key: str, names: Sequence[str]) -> None:
         """Remove fields of a hash that this publisher wrote."""
         known = self._written.get(key, {})

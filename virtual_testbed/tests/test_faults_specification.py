@@ -42,7 +42,8 @@ NAMES = {
     "aging-stays-on", "frames-copied",
     "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",
     "xon-late", "headroom-divided", "pfc-lost-with-watchdog", "weights-forgotten", "weights-reset", "weights-kept",
-    "headroom-reclaimed", "maps-forgotten",
+    "headroom-reclaimed", "headroom-watermark-of-port",
+    "shared-watermark-with-headroom", "maps-forgotten",
     "watchdog-action-kept", "watchdog-set-kept", "watchdog-any-pause", "watchdog-restores-in-storm",
     "watchdog-one-port-only", "watchdog-hits-another", "watchdog-drops-counted-as-sent", "drops-counted-twice",
     "watermarks-frozen", "switch-reboots"}
@@ -395,6 +396,15 @@ def test_counters_that_move_otherwise():
              "PFC_WD_QUEUE_STATS_RX_PACKETS_LAST": "2", "PFC_WD_QUEUE_STATS_RX_DROPPED_PACKETS_LAST": "8"}
     shown = parse_fault("watchdog-drops-counted-as-sent").published("Ethernet0:3", queue)
     assert [*shown.values()] == ["8", "0", "10", "0"]
+    name = "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES"
+    groups = {"Ethernet0:3": {name: "208"}, "Ethernet0:4": {name: "1040"}, "Ethernet40:3": {name: "4160"}}
+    alike = parse_fault("headroom-watermark-of-port")
+    assert alike.published_among("Ethernet0:3", {name: "208", "other": "1"}, groups) == {name: "1040", "other": "1"}
+    assert alike.published_among("Ethernet0:3", {"other": "1"}, groups) == {"other": "1"}
+    shared = "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES"
+    both = parse_fault("shared-watermark-with-headroom")
+    assert both.published("Ethernet0:3", {name: "208", shared: "1040"}) == {name: "208", shared: "1248"}
+    assert both.published("Ethernet0:3", {"other": "1"}) == {"other": "1"}
     frozen = parse_fault("watermarks-frozen")
     fields = {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": "5", "SAI_QUEUE_STAT_PACKETS": "6"}
     assert frozen.published("Ethernet0:3", fields) == fields, "what is there when the switch starts"

@@ -101,6 +101,11 @@ class Share:
         """Take what was most."""
         self.peak = peak
 
+    @property
+    def is_below_peak(self) -> bool:
+        """Whether more was held than now."""
+        return self.peak > self.reserved + self.shared
+
     def clear_peaks(self) -> None:
         """Note what is most from now on."""
         self.peak = self.reserved + self.shared
@@ -145,6 +150,11 @@ class PriorityGroup(Share):
         self.xoff = False
         self.dropping = False
         self.is_lossless = False
+
+    @property
+    def is_below_peak(self) -> bool:
+        """Whether more was held than now."""
+        return self.peak > self.shared or self.headroom_peak > self.headroom
 
     def clear_peaks(self) -> None:
         """Note what is most from now on."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import click
 
-from virtual_testbed.sonic.commands.context import run, this_switch
+from virtual_testbed.sonic.commands.context import require_root, run, this_switch
 from virtual_testbed.sonic.commands.groups import AliasedGroup
 
 
@@ -66,6 +66,7 @@ def priority_group_drop_counters() -> None:
 @priority_group.group("watermark", cls=AliasedGroup)
 def priority_group_watermark() -> None:
     """Clear priority-group user watermark"""
+    require_root()
 
 
 @priority_group_watermark.command("headroom")
@@ -90,6 +91,7 @@ def queue() -> None:
 @queue.group("watermark", cls=AliasedGroup)
 def queue_watermark() -> None:
     """Clear queue user watermark"""
+    require_root()
 
 
 def _clear_queue_watermarks() -> None:

@@ -1,6 +1,8 @@
 """Watermarks and drops of queues and priority groups (sonic-utilities `scripts/watermarkstat`, `scripts/pg-drop`).
 
-The data plane keeps the highest value since it started. A clear remembers it; until a higher one comes, 0 is shown.
+A poll reads the highest value since the poll before; the tables that are shown have the highest of all polls. A clear
+sets them to 0 (sonic-swss `watermarkorch`): what was there since the last poll comes with the next one. Of drops, which
+are counted, a clear remembers how many there were.
 """
 from __future__ import annotations
 
@@ -47,12 +49,12 @@ def _collect(switch: SwitchContext, what: Watermark) -> dict[str, str]:
 
 def show(switch: SwitchContext, what: Watermark) -> None:
     """Print one line a port, with the queues or groups that any port has."""
-    kept = Snapshots(switch, "watermarkstat").load(what.name)
+    kept = Snapshots(switch, "watermarkstat").load(what.name) if what.running else None
     old = kept[1] if kept else {}
     rows: dict[str, dict[int, str]] = {}
     for name, value in _collect(switch, what).items():
         port, number = name.split(":")
-        rows.setdefault(port, {})[int(number)] = _since(value, old.get(name), what.running)
+        rows.setdefault(port, {})[int(number)] = _since(value, old.get(name))
     numbers = sorted({number for row in rows.values() for number in row})
     print(what.title)
     header = ["Port", *(f"{what.label}{number}" for number in numbers)]
@@ -85,14 +87,16 @@ def show_pools(switch: SwitchContext, what: PoolWatermark, is_persistent: bool) 
                 ["Pool", "Bytes"]))
 
 
-def _since(value: str, old: str | None, running: bool) -> str:
+def _since(value: str, old: str | None) -> str:
     if old is None or NOT_AVAILABLE in (value, old):
         return value
-    if running:
-        return str(max(0, int(value) - int(old)))
-    return value if int(value) > int(old) else "0"
+    return str(max(0, int(value) - int(old)))
 
 
 def clear(switch: SwitchContext, what: Watermark) -> None:
-    """Remember the present values."""
-    Snapshots(switch, "watermarkstat").save(what.name, _collect(switch, what))
+    """Let the values begin anew."""
+    if what.running:
+        Snapshots(switch, "watermarkstat").save(what.name, _collect(switch, what))
+        return
+    oids = read_hash(switch.counters, what.map).values()
+    switch.counters.batch([("HSET", f"{what.table}:{oid}", what.field, "0") for oid in oids])

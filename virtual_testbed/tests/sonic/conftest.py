@@ -46,6 +46,7 @@ class FakeNetwork:
     def __init__(self):
         self.now_ps = 0
         self.configs = []
+        self.cleared = []  # the parts whose watermarks began anew, each time
         ports = load_profile(HWSKU).ports
         self.counters = SwitchCounters(
             ports={name: port_counters() for name in ports},
@@ -56,8 +57,8 @@ class FakeNetwork:
     def configure_switch(self, config):
         self.configs.append(config)
 
-    def clear_peaks(self, switch):
-        pass
+    def clear_peaks(self, switch, parts=ALL_PARTS):
+        self.cleared.append(parts)
 
     def switch_counters(self, switch, parts):
         return replace(self.counters, **{part: {} for part in ALL_PARTS.difference(parts)})

@@ -93,8 +93,14 @@ def test_watermarks(run, agent, network):
     text = run("show queue watermark unicast")
     assert text.splitlines()[0] == "Egress shared pool occupancy per unicast queue:"
     assert rows(text, "Ethernet0")[0][1:] == ["0", "0", "0", "416", "0", "0", "0", "0", "0", "0"]
+    assert run("sonic-clear queue watermark all", root=False, status=1).startswith("Root privileges are required")
     run("sonic-clear queue watermark all")
     assert rows(run("show queue watermark unicast"), "Ethernet0")[0][4] == "0"
+    for most, shown in ((200, "200"), (416, "416"), (7, "416")):  # each since the poll before
+        network.set_queue("Ethernet0", 3, watermark_bytes=most)
+        agent.poll(["QUEUE_WATERMARK"])
+        assert rows(run("show queue watermark unicast"), "Ethernet0")[0][4] == shown
+        assert network.cleared[-1] == {"queues"}
     assert rows(run("show priority-group drop counters"), "Ethernet0")[0] == ["Ethernet0", *["0"] * 8]
     assert "Ingress headroom per PG:" in run("show priority-group watermark headroom")
 

@@ -35,6 +35,9 @@ class CountingNetwork:
     def configure_switch(self, config):
         pass
 
+    def clear_peaks(self, switch, parts):
+        pass
+
     def advance_to(self, time_ps):
         self.now_ps = time_ps
         self.stops.append(time_ps / SECOND)

@@ -14,7 +14,7 @@ from ..lab.configuration import configured, read_config
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES
 from ..model.cables import NS_PER_M, cable_metres, said_cable_length
-from ..model.checking import Place, at_least, at_priority, error_unless, fail_unless, priority_of
+from ..model.checking import Place, at_least, at_priority, error_unless, fail_unless, none_of, priority_of
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
@@ -26,13 +26,14 @@ from ..record.verdict import LOSSLESS, Check
 from .buffer_threshold import smaller_threshold
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
+from .fresh_watermarks import clear_watermarks
 from .group_profiles import profiles_command, read_profile
 from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
-    GROUPS, HEADROOM, QUEUES, drops_delay_s, gained_by, group_drops, headroom_used, of_group, priority_groups,
-    queue_watermark_delay_s, queues_used, watermark_delay_s,
+    GROUPS, HEADROOM, QUEUES, SHARED, drops_delay_s, gained_by, group_counts, group_drops, headroom_used, of_group,
+    priority_groups, queue_watermark_delay_s, queues_used, watermark_delay_s,
 )
 from .targets import CHANGEABLE, all_reached_lossless, each_reached_lossless, several_reached_lossless
 
@@ -93,6 +94,7 @@ class Filled:
         before_xoff: bytes that the group must have taken before; None: nobody knows, or frames were larger than cells.
         queue_used: the most bytes that the priority's queue of the port under test has held, by the switch's watermark;
             None: the switch does not say, or it was not read.
+        shared_used: the most shared bytes that the priority group has had, by the switch's watermark; None: likewise.
     """
 
     headroom: Headroom
@@ -102,6 +104,7 @@ class Filled:
     dropped: int | None
     before_xoff: Fraction | None = None
     queue_used: int | None = None
+    shared_used: int | None = None
 
     @property
     def missing(self) -> int:
@@ -112,6 +115,11 @@ class Filled:
     def cell(self) -> int | None:
         """The switch's cell, where each frame was in one of its own and that tells; else None."""
         return None if self.before_xoff is None else cell_bytes(self.flow.frames_rx, self.used, self.before_xoff)
+
+    @property
+    def off(self) -> Fraction | None:
+        """Frames more (fewer) than are due of threshold and headroom; None: nobody knows."""
+        return None if self.before_xoff is None else off_cells(self.flow.frames_rx, self.used, self.before_xoff)
 
     def evidence(self) -> dict[str, Any]:
         """The numbers, for the record."""
@@ -125,6 +133,7 @@ class Filled:
             "dropped_frames": self.dropped,
             "cell_bytes": self.cell,
             "queue_watermark_bytes": self.queue_used,
+            "shared_watermark_bytes": self.shared_used,
         }
 
 
@@ -134,9 +143,11 @@ class HeadroomRun(HeldRun):
 
     Attributes:
         filled: tested priority -> how full its headroom got.
+        others: each other lossless priority, of which nothing came in -> bytes that its headroom has had in it.
     """
 
     filled: Mapping[int, Filled]
+    others: Mapping[int, int]
 
     def place(self, priority: int) -> Place:
         """A priority of the port where data entered."""
@@ -145,7 +156,7 @@ class HeadroomRun(HeldRun):
     def details(self) -> dict[str, Any]:
         """What was sent, and how full headroom got."""
         headroom = {priority: filled.evidence() for priority, filled in self.filled.items()}
-        return {**super().details(), "headroom": headroom}
+        return {**super().details(), "headroom": headroom, "other_headroom_bytes": dict(self.others)}
 
 
 def covered(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
@@ -176,55 +187,87 @@ def queues_delay_s(subject: PortUnderTest, config_db: ConfigDb) -> float | None:
 
 def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     """Reads the headroom behind the tx port, then fills it: a storm at the port under test shuts its queues, and a full
-    line of the paused priorities comes in. Drops are read where there have to be some.
+    line of the paused priorities comes in. Drops, and the watermarks of queues and of shared bytes, are read where
+    there has to be no room left.
 
     Raises:
         QualificationError: a step cannot be done, or the headroom leaves too little time to show anything.
     """
     subject = lab.subject
-    tx = lab.subject.pair.tx
+    tx = subject.pair.tx
     drops, drops_s = ({"group_drops": GROUPS}, drops_delay_s(lab)) if beyond else ({}, 0.0)
     queues_s = queues_delay_s(subject, lab.config_db) if beyond else None
-    queues = {} if queues_s is None else {"queues_used": QUEUES}
+    marks = {
+        "headroom_used": HEADROOM,
+        **({"shared_used": SHARED} if beyond else {}),
+        **({} if queues_s is None else {"queues_used": QUEUES}),
+    }
     before = settled_counters(lab, drops_s, {"headroom": profiles_command(tx.port), **drops})
     headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
-    line_percent = subject.tolerances.line_percent
     to_the_cell = beyond and lab.clock.exact
     frame_bytes = SMALLEST_BYTES[subject.ip_version] if to_the_cell else FRAME_BYTES
     limits = {
-        priority: delays(headroom[priority], tx.speed_mbps, len(target), line_percent, frame_bytes)
+        priority: delays(headroom[priority], tx.speed_mbps, len(target), subject.tolerances.line_percent, frame_bytes)
         for priority in target
     }
-    quanta = max(limit.beyond for limit in limits.values()) if beyond else min(one.covered for one in limits.values())
-    if beyond:
-        check_reachable(headroom[max(target, key=lambda priority: limits[priority].beyond)], quanta)
-    else:
-        quanta = min(quanta, MAX_QUANTA)
-        check_shared(subject, [headroom[priority] for priority in target])
-        if not least_used(quanta, len(target), line_percent):
-            raise QualificationError(too_little(subject, headroom[target[0]], quanta))
+    quanta = _quanta(subject, headroom, limits, beyond)
     age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), lab.delays.port_s, drops_s, queues_s or 0.0)
+    groups = {tx.port: [one.group for one in headroom.values()]}
+    clear_watermarks(lab, age_s, {
+        command: {lab.port: target} if command == QUEUES else groups for command in marks.values()
+    })
     load = IngressLoad(tx, target, 100, hold_s(lab))
-    held = measure(
-        lab, Hold(target, (load,), age_s, quanta, frame_bytes, {"headroom_used": HEADROOM, **drops, **queues}), before
-    )
+    held = measure(lab, Hold(target, (load,), age_s, quanta, frame_bytes, {**marks, **drops}), before)
     used = headroom_used(held.after.printed["headroom_used"], tx.port)
-    dropped = _dropped(held) if beyond else {}
-    queued = queues_used(held.after.printed["queues_used"], lab.port) if queues else {}
+    others = {priority: used[of.group] for priority, of in headroom.items()
+              if priority not in target and of.group in used}
+    return HeadroomRun(**vars(held), filled=_filled(held, headroom, limits, used, to_the_cell), others=others)
+
+
+def _quanta(
+    subject: PortUnderTest, headroom: Mapping[int, Headroom], limits: Mapping[int, Delays], beyond: bool
+) -> int:
+    """How long senders go on: longer than any headroom of these priorities covers, or as long as each of them does.
+
+    Raises:
+        QualificationError: no generator goes on for so long, or it is too short to show anything.
+    """
+    if beyond:
+        longest = max(limits, key=lambda priority: limits[priority].beyond)
+        check_reachable(headroom[longest], limits[longest].beyond)
+        return limits[longest].beyond
+    quanta = min(MAX_QUANTA, *(limit.covered for limit in limits.values()))
+    check_shared(subject, [headroom[priority] for priority in limits])
+    if not least_used(quanta, len(limits), subject.tolerances.line_percent):
+        raise QualificationError(too_little(subject, headroom[next(iter(limits))], quanta))
+    return quanta
+
+
+def _filled(
+    held: HeldRun, headroom: Mapping[int, Headroom], limits: Mapping[int, Delays], used: Mapping[int, int],
+    to_the_cell: bool,
+) -> dict[int, Filled]:
+    """Tested priority -> how full its headroom got. `used`: the headroom watermarks of the tx port's groups."""
+    tx = held.subject.pair.tx
+    printed = held.after.printed
+    dropped = _dropped(held) if "group_drops" in printed else None
+    queues = queues_used(printed.get("queues_used", ""), held.subject.pair.rx.port)
+    shared = group_counts(printed["shared_used"], SHARED).get(tx.port, {}) if "shared_used" in printed else {}
     flows = {priority_of(flow): flow for flow in held.data}
-    filled = {}
-    for priority in target:
+    alike = to_the_cell and len({headroom[priority].room for priority in limits}) == 1
+    found = {}
+    for priority in limits:
         of = headroom[priority]
-        group = headroom[priority].group
-        used_there = of_group(used, HEADROOM, tx.port, group)
-        drops_there = of_group(dropped, GROUPS, tx.port, group) if beyond else None
-        alike = to_the_cell and all(headroom[other].room == of.room for other in target)
+        used_there = of_group(used, HEADROOM, tx.port, of.group)
         taken = flows[priority].frames_rx
-        before_xoff = of.room.before_xoff(len(target), taken, used_there) if of.room is not None and alike else None
-        filled[priority] = Filled(
-            of, limits[priority], flows[priority], used_there, drops_there, before_xoff, queued.get(priority)
+        found[priority] = Filled(
+            of, limits[priority], flows[priority], used_there,
+            dropped=None if dropped is None else of_group(dropped, GROUPS, tx.port, of.group),
+            before_xoff=of.room.before_xoff(len(limits), taken, used_there) if of.room is not None and alike else None,
+            queue_used=queues.get(priority),
+            shared_used=shared.get(of.group),
         )
-    return HeadroomRun(**vars(held), filled=filled)
+    return found
 
 
 def check_reachable(headroom: Headroom, quanta: int) -> None:
@@ -266,7 +309,7 @@ def _dropped(held: HeldRun) -> dict[int, int]:
 
 def was_used(run: HeadroomRun) -> Iterator[Check]:
     """Whether it was a measurement. Where nothing was lost the sender must have gone on as it was told to, or nothing
-    was shown. (The watermark is that since the switch started: an earlier run may have raised it.)"""
+    was shown."""
     yield from validity(run)
     quanta = run.hold.reaction_quanta
     least = least_used(quanta, len(run.tested), run.subject.tolerances.line_percent)
@@ -288,7 +331,7 @@ def was_overflowed(run: HeadroomRun) -> Iterator[Check]:
 
 
 def judge_covered(run: HeadroomRun) -> Iterator[Check]:
-    """Nothing is lost."""
+    """Nothing is lost, and headroom is that of the priorities that came in."""
     yield from ingress_taken(run, "drained", "in the storm")
     for priority, filled in run.filled.items():
         sent = filled.flow.frames_tx
@@ -296,6 +339,8 @@ def judge_covered(run: HeadroomRun) -> Iterator[Check]:
         expected = f"all {sent} frames received, senders going on for {run.hold.reaction_quanta} quanta"
         yield fail_unless("nothing-lost", run.place(priority), got == sent, expected, got)
     yield from back_pressure(run, run.subject.pair.tx.port, run.place)
+    for priority, used in run.others.items():
+        yield none_of("other-headroom-unused", run.place(priority), "bytes in headroom that nothing came in for", used)
 
 
 def judge_overflow(run: HeadroomRun) -> Iterator[Check]:
@@ -308,6 +353,7 @@ def judge_overflow(run: HeadroomRun) -> Iterator[Check]:
     for priority, filled in run.filled.items():
         yield from _threshold(run.place(priority), filled)
         yield from _queue_shown(run, priority, filled)
+        yield from _shared_shown(run, priority, filled)
 
 
 def _counted(place: Place, filled: Filled) -> Check:
@@ -340,15 +386,14 @@ def _full(place: Place, filled: Filled) -> Check:
 def _threshold(place: Place, filled: Filled) -> Iterator[Check]:
     """XOFF was sent when its threshold was reached, no cell sooner or later: what the group took is what it may take
     before, and what headroom had in it (`group_room`)."""
-    if filled.before_xoff is None:
+    if filled.before_xoff is None or filled.off is None:
         return
     cell = filled.cell or MOST_CELL_BYTES
     due = (filled.before_xoff + filled.used) / cell
     frames = filled.flow.frames_rx
     expected = f"{float(due):.0f} frames taken, of {cell} bytes each, up to the XOFF threshold of"
     expected += f" {filled.headroom.profile} and in the headroom ({BORDER_CELLS} more or less)"
-    off = off_cells(frames, filled.used, filled.before_xoff)
-    yield fail_unless("xoff-threshold", place, abs(off) <= BORDER_CELLS, expected, frames)
+    yield fail_unless("xoff-threshold", place, abs(filled.off) <= BORDER_CELLS, expected, frames)
 
 
 def _queue_shown(run: HeadroomRun, priority: int, filled: Filled) -> Iterator[Check]:
@@ -362,6 +407,25 @@ def _queue_shown(run: HeadroomRun, priority: int, filled: Filled) -> Iterator[Ch
     expected += f", which held {held}"
     met = held // 2 <= filled.queue_used <= pool.size_bytes
     yield fail_unless("queue-watermark", at_priority(run.subject, priority), met, expected, filled.queue_used)
+
+
+def _shared_shown(run: HeadroomRun, priority: int, filled: Filled) -> Iterator[Check]:
+    """The shared watermark of the group shows what headroom and reserved memory have not taken: to a cell at either
+    end where cells explain what was taken, else at least half of it, and no more than the pool."""
+    if filled.shared_used is None:
+        return
+    room = filled.headroom.room
+    cell = filled.cell
+    if room is None or cell is None or filled.off is None or abs(filled.off) > BORDER_CELLS:
+        due = int(filled.flow.frames_rx * filled.flow.plan.mean_bytes) - filled.used
+        least, most = due // 2, room.pool_bytes if room is not None else run.subject.buffer.size_bytes
+    else:
+        due = filled.flow.frames_rx * cell - filled.used - room.size_bytes
+        least, most = due - 2 * cell, due + 2 * cell
+    expected = f"from {least} to {most} shared bytes in the watermark of PG{filled.headroom.group}, which took"
+    expected += f" {filled.flow.frames_rx} frames and had {filled.used} bytes of them in headroom"
+    met = least <= filled.shared_used <= most
+    yield fail_unless("shared-watermark", run.place(priority), met, expected, filled.shared_used)
 
 
 def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) -> dict[int, Headroom]:

@@ -21,6 +21,7 @@ from ..record.verdict import LOSSLESS
 PORTS = "show interfaces counters"
 GROUPS = "show priority-group drop counters"
 HEADROOM = "show priority-group watermark headroom"
+SHARED = "show priority-group watermark shared"
 QUEUES = "show queue watermark unicast"
 PORT_COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
 IN_OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
@@ -264,7 +265,7 @@ def group_drops(text: str, port: str) -> dict[int, int]:
 
 def headroom_used(text: str, port: str) -> dict[int, int]:
     """`show priority-group watermark headroom`: priority group of a port -> the most bytes that it has had in its
-    headroom since the switch started (or somebody's clear); those that are not counted are absent.
+    headroom since somebody's clear; those that are not counted are absent.
 
     Raises:
         QualificationError: none is counted.
@@ -273,8 +274,8 @@ def headroom_used(text: str, port: str) -> dict[int, int]:
 
 
 def queues_used(text: str, port: str) -> dict[int, int]:
-    """`show queue watermark unicast`: unicast queue of a port -> the most bytes that it has held since the switch
-    started (or somebody's clear); those that are not counted are absent, all of them where there is no row."""
+    """`show queue watermark unicast`: unicast queue of a port -> the most bytes that it has held since somebody's
+    clear; those that are not counted are absent, all of them where there is no row."""
     rows = {row["Port"]: row for row in table_rows(text) if row.get("Port")}
     return _groups(rows[port]) if port in rows else {}
 

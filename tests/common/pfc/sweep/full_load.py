@@ -11,7 +11,8 @@ from typing import Any
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, found
-from ..cases.switch_counters import is_polled, priority_groups, watermark_delay_s
+from ..cases.fresh_watermarks import clear_watermarks
+from ..cases.switch_counters import HEADROOM, SHARED, is_polled, priority_groups, watermark_delay_s
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
@@ -122,6 +123,9 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     def build(parts: Sequence[Part]) -> Traffic:
         return whole.build([flow for part in parts for flow in part.flows()])
 
+    if is_counted:
+        groups = {port: list(lossless.values()) for port, lossless in _lossless_groups(labs).items()}
+        clear_watermarks(lab, age_s, {HEADROOM: groups, SHARED: groups})
     runs = measure_together(parts, before, build=build)
     lab.clock.sleep(age_s)
     marks = read_watermarks(lab.dut) if is_counted else Watermarks({}, {}, {})
@@ -146,6 +150,16 @@ def full_parts(
         fills = percent or data_percent(plan, pair.speed_mbps, lab.subject.tolerances.line_percent)
         parts.append(FullPart(lab, plan, fills // served[pair.tx.port]))
     return parts
+
+
+def _lossless_groups(labs: Sequence[Lab]) -> dict[str, dict[int, int]]:
+    """Port where data enters -> lossless priority -> its group."""
+    found: dict[str, dict[int, int]] = {}
+    for lab in labs:
+        port = lab.subject.pair.tx.port
+        groups = priority_groups(lab.config_db, lab.dut.name, port)
+        found[port] = {priority: groups[priority] for priority in lab.subject.qos.lossless if priority in groups}
+    return found
 
 
 def _full_runs(labs: Sequence[Lab], runs: Sequence[Measurement], marks: Watermarks, pool: Pool) -> list[FullRun]:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.switch_counters import HEADROOM, QUEUES, group_counts
+from ..cases.switch_counters import HEADROOM, QUEUES, SHARED, group_counts
 from ..lab.dut import Dut
 from ..model.errors import QualificationError
 from ..model.qos import ConfigDb
 
 WATERMARKS = {
-    "shared": "show priority-group watermark shared",
+    "shared": SHARED,
     "headroom": HEADROOM,
     "queues": QUEUES,
 }

@@ -26,13 +26,21 @@ MEGABYTE = 1_000_000
 
 
 class LoadedHost(SweptHost):
-    """The command line, with watermarks."""
+    """The command line, with watermarks: each kind is 0 in the first reading after it was cleared."""
 
     shown: str | int = MEGABYTE
+    cleared = frozenset()
 
     def _answer(self, command):
+        last = command.split()[-1]
+        if "sonic-clear" in command:
+            self.cleared |= {last}
+            return ""
         if " watermark " in command:
             kind, shown = "UC" if "queue" in command else "PG", self.shown
+            if last in self.cleared:
+                shown = 0
+                self.cleared -= {last}
             if "headroom" in command and isinstance(shown, int):
                 shown = min(shown, 2080)
             headers = ["Port", *(f"{kind}{number}" for number in range(8))]

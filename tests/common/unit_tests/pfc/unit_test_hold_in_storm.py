@@ -91,7 +91,7 @@ def test_the_watermark_of_a_queue_that_held_everything(used, status):
     run = held_run(5000)
     flow = FlowStats(FlowPlan("data", Role.TEST, 3, 1024), False, 1200, 1000)
     filled = Filled(Headroom(3, "small", 30_720, 5), Delays(0, 1), flow, 0, 200, queue_used=used)
-    made = list(_queue_shown(HeadroomRun(**vars(run), filled={3: filled}), 3, filled))
+    made = list(_queue_shown(HeadroomRun(**vars(run), filled={3: filled}, others={}), 3, filled))
     assert [check.status for check in made] == ([] if status is None else [status]), made
     assert all("watermark of queue UC3, which held 1024000" in check.expected for check in made), made
 
