@@ -136,6 +136,8 @@ CASES = [
          "Ethernet80 priority 3: expected all ... frames received, senders going on for 1757 quanta, got "),
         (NO_HEADROOM, "HEAD-3", "FAIL -", "headroom-full",
          "Ethernet80 priority 3: expected at least 165361 of the 165568 bytes used before frames are dropped, got 0"),
+        (IGNORED, "HEAD-1 HEAD-2 HEAD-3 HEAD-4", "FAIL -", "blocked-while-paused back-pressure",
+         "Ethernet40 priority 3: expected 0 frames received while paused, got "),
         (ALIKE, "HEAD-1", "FAIL -", "other-headroom-unused",
          "Ethernet68 priority 4: expected 0 bytes in headroom that nothing came in for, got "),
         (SUMMED, "HEAD-3 HEAD-4", "FAIL -", "shared-watermark",

@@ -14,13 +14,15 @@ from ..lab.configuration import configured, read_config
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES
 from ..model.cables import NS_PER_M, cable_metres, said_cable_length
-from ..model.checking import Place, at_least, at_priority, error_unless, fail_unless, none_of, priority_of
+from ..model.checking import (
+    Place, at_least, at_priority, error_unless, fail_unless, none_of, nothing_received, priority_of,
+)
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.qos import ConfigDb, PortQos
 from ..model.response_time import response_seconds
-from ..model.traffic import FlowStats
+from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from .buffer_threshold import smaller_threshold
@@ -153,6 +155,11 @@ class HeadroomRun(HeldRun):
         """A priority of the port where data entered."""
         return at_priority(self.subject, priority, self.subject.pair.tx.port)
 
+    def got_through(self, priority: int) -> bool:
+        """Whether frames of a tested priority left while it was paused: a sender that nothing holds fills no
+        headroom."""
+        return any(flow.frames_rx for flow in self.flows("paused", Role.TEST) if priority_of(flow) == priority)
+
     def details(self) -> dict[str, Any]:
         """What was sent, and how full headroom got."""
         headroom = {priority: filled.evidence() for priority, filled in self.filled.items()}
@@ -254,7 +261,8 @@ def _filled(
     queues = queues_used(printed.get("queues_used", ""), held.subject.pair.rx.port)
     shared = group_counts(printed["shared_used"], SHARED).get(tx.port, {}) if "shared_used" in printed else {}
     flows = {priority_of(flow): flow for flow in held.data}
-    alike = to_the_cell and len({headroom[priority].room for priority in limits}) == 1
+    all_overfilled = all(flow.frames_rx < flow.frames_tx for flow in held.data)
+    alike = to_the_cell and all_overfilled and len({headroom[priority].room for priority in limits}) == 1
     found = {}
     for priority in limits:
         of = headroom[priority]
@@ -308,30 +316,31 @@ def _dropped(held: HeldRun) -> dict[int, int]:
 
 
 def was_used(run: HeadroomRun) -> Iterator[Check]:
-    """Whether it was a measurement. Where nothing was lost the sender must have gone on as it was told to, or nothing
-    was shown."""
+    """Whether it was a measurement. Where nothing was lost, and the storm held everything, the sender must have gone on
+    as it was told to, or nothing was shown."""
     yield from validity(run)
     quanta = run.hold.reaction_quanta
     least = least_used(quanta, len(run.tested), run.subject.tolerances.line_percent)
     expected = f"at least {least} bytes in the headroom after {quanta} quanta"
     for priority, filled in run.filled.items():
-        if not filled.missing:
+        if not filled.missing and not run.got_through(priority):
             yield error_unless("headroom-used", run.place(priority), filled.used >= least, expected, filled.used)
 
 
 def was_overflowed(run: HeadroomRun) -> Iterator[Check]:
-    """Whether it was a measurement. Where nothing was lost although headroom held no more than its profile gives, the
-    sender did not go on as it was told to."""
+    """Whether it was a measurement. Where nothing was lost, nor got through the storm, although headroom held no more
+    than its profile gives, the sender did not go on as it was told to."""
     yield from validity(run)
     expected = f"more than 0 frames too many for the headroom after {run.hold.reaction_quanta} quanta"
     for priority, filled in run.filled.items():
-        if filled.used <= filled.headroom.xoff_bytes:
+        if filled.used <= filled.headroom.xoff_bytes and not run.got_through(priority):
             missing = filled.missing
             yield error_unless("headroom-overflowed", run.place(priority), missing > 0, expected, missing)
 
 
 def judge_covered(run: HeadroomRun) -> Iterator[Check]:
     """Nothing is lost, and headroom is that of the priorities that came in."""
+    yield from nothing_received("blocked-while-paused", run.subject, run.flows("paused", Role.TEST), "while paused")
     yield from ingress_taken(run, "drained", "in the storm")
     for priority, filled in run.filled.items():
         sent = filled.flow.frames_tx
@@ -345,12 +354,14 @@ def judge_covered(run: HeadroomRun) -> Iterator[Check]:
 
 def judge_overflow(run: HeadroomRun) -> Iterator[Check]:
     """Headroom is filled to the last frame, and what it has no room for is counted."""
+    yield from nothing_received("blocked-while-paused", run.subject, run.flows("paused", Role.TEST), "while paused")
     yield from ingress_taken(run, "drained", "in the storm")
     yield from back_pressure(run, run.subject.pair.tx.port, run.place)
-    for judged in (_counted, _limit, _full):
-        for priority, filled in run.filled.items():
+    overfilled = {priority: filled for priority, filled in run.filled.items() if filled.missing}
+    for judged, of in ((_counted, run.filled), (_limit, run.filled), (_full, overfilled)):
+        for priority, filled in of.items():
             yield judged(run.place(priority), filled)
-    for priority, filled in run.filled.items():
+    for priority, filled in overfilled.items():
         yield from _threshold(run.place(priority), filled)
         yield from _queue_shown(run, priority, filled)
         yield from _shared_shown(run, priority, filled)

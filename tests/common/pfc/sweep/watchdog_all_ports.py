@@ -9,13 +9,12 @@ from math import ceil
 
 from ..cases.engine import Finding, found, sending
 from ..cases.watchdog.actions import storms_and_again
-from ..cases.watchdog.checks import DATA_S, WatchdogRun, acted, detected, lead_s, restored, validity
+from ..cases.watchdog.checks import DATA_S, WatchdogRun, acted, detected, lead_s, restored, validity, works_again
 from ..cases.watchdog.watched import NEEDS, watched
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
 from ..lab.watchdog import DROP, Timers, watching
 from ..lab.watchdog_deviations import is_in_software
-from ..model.checking import everything_received
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PortQos
@@ -76,4 +75,4 @@ def judge(run: WatchdogRun) -> Iterator[Check]:
     yield from detected(run)
     yield from acted(run, "in the storms")
     yield from restored(run)
-    yield from everything_received("resumed", run.subject, run.flows("resumed"), "after the storms")
+    yield from works_again(run, "after the storms")

@@ -10,7 +10,7 @@ from functools import partial
 from ...lab.generator import SETTLE_S, Traffic
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, FORWARD, Timers, Watchdog, watching
-from ...model.checking import at_priority, everything_received, fail_unless, priority_of
+from ...model.checking import at_priority, fail_unless, priority_of
 from ...model.counters import DutCounters
 from ...model.ports import PortPair
 from ...model.traffic import FlowPlan, Role, Stats
@@ -23,6 +23,7 @@ from ..ingress import faster_port
 from ..storm_sequence import pause_storm
 from .checks import (
     DATA_S, FRAME_BYTES, WatchdogRun, acted, detected, is_dropped, lead_s, no_other_storm, restored, validity,
+    works_again,
 )
 from .early import early_flows, early_frames
 from .watched import all_watched, all_watched_changing, all_watched_forwarding, each_watched, several_watched
@@ -161,7 +162,7 @@ def judge(run: WatchdogRun) -> Iterator[Check]:
     yield from acted(run)
     yield from restored(run)
     yield from _frames_counted(run)
-    yield from everything_received("resumed", run.subject, run.flows("resumed"), "after the storm")
+    yield from works_again(run)
 
 
 def _frames_counted(run: WatchdogRun) -> Iterator[Check]:

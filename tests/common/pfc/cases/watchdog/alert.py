@@ -12,7 +12,7 @@ from ...record.case import PlanCase
 from ...record.verdict import Check
 from ..engine import Procedure, Table
 from .actions import storm_then_data
-from .checks import WatchdogRun, detected, no_other_storm, restored, validity
+from .checks import WatchdogRun, detected, no_other_storm, restored, validity, works_again
 from .watched import all_watched
 
 ALERTED = PlanCase("watchdog-alert", "WD-12")
@@ -41,7 +41,7 @@ def judge(run: WatchdogRun) -> Iterator[Check]:
     yield from restored(run)
     drained = [flow for flow in run.flows("over", Role.TEST) if flow.plan.leaves == pair.rx.port]
     yield from everything_received("held-frames-drained", subject, drained, "once the storm had stopped")
-    yield from everything_received("resumed", subject, run.flows("resumed"), "after the storm")
+    yield from works_again(run)
 
 
 CASES: Table = {ALERTED: Procedure(partial(storm_then_data, action=ALERT), validity, judge, all_watched)}

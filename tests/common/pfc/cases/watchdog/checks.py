@@ -24,7 +24,6 @@ DATA_S = 2
 FRAME_BYTES = 1024
 COUNTED = ("detected", "restored", "tx_ok", "tx_dropped", "rx_ok", "rx_dropped")
 """What `WatchdogRow` counts since the last reset."""
-NOT_PUSHED = (0,) * 8  # no PFC frame for any priority
 
 
 def lead_s(timers: Timers) -> float:
@@ -78,6 +77,10 @@ class WatchdogRun(CaseRun):
         """PFC frames for priorities 0 to 7 that the switch sent out of all its ports that are used, in the storm."""
         return tuple(sum(frames) for frames in zip(*map(self.pfc_sent, self.ports_used), strict=True))
 
+    def pfc_sent_after_by_all(self) -> tuple[int, ...]:
+        """The same since then."""
+        return tuple(sum(frames) for frames in zip(*map(self.pfc_sent_after, self.ports_used), strict=True))
+
     @property
     def settled(self) -> DutCounters | None:
         """The last counters; not with the statistics of a queue in storm, which stopping the watchdog changed."""
@@ -105,7 +108,7 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     yield from storm_stopped(place, over)
     yield from storm_unbroken(place, over)
     yield from load_applied(subject, run.flows("stormed"), run.pfc_sent_by_all(), "in the storm", [Role.TEST])
-    yield from load_applied(subject, run.flows("resumed"), NOT_PUSHED, "after the storm")
+    yield from load_applied(subject, run.flows("resumed"), run.pfc_sent_after_by_all(), "after the storm")
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 
 
@@ -196,6 +199,16 @@ def restored(run: WatchdogRun, when: str = "after the storm") -> Iterator[Check]
         yield fail_unless("restored", place, row.status == OPERATIONAL, expected, row.status)
         expected = "1 storm counted as restored"
         yield fail_unless("restoration-counted", place, row.restored == 1, expected, row.restored)
+
+
+def works_again(run: WatchdogRun, when: str = "after the storm") -> Iterator[Check]:
+    """Data after the storm gets through, and no sender of it is held. `when`: for the messages."""
+    data = run.flows("resumed")
+    yield from everything_received("resumed", run.subject, data, when)
+    for flow in data:
+        least = least_load(run.subject, flow.plan)
+        what = f"frames {way(flow)}sent {when}"
+        yield at_least("sender-not-held", at_sender(run.subject, flow), least, what, flow.frames_tx)
 
 
 def storm_unbroken(place: Place, storms: Iterable[FlowStats]) -> Iterator[Check]:

@@ -20,7 +20,9 @@ from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
 from .actions import data_again, data_in_storms, end_storms, watched_flows, watching_pair
-from .checks import DATA_S, NOT_PUSHED, WatchdogRun, acted, detected, lead_s, no_other_storm, restored, storm_unbroken
+from .checks import (
+    DATA_S, WatchdogRun, acted, detected, lead_s, no_other_storm, restored, storm_unbroken, works_again,
+)
 from .early import early_flows
 from .watched import each_of_several_watched, watched
 
@@ -111,7 +113,7 @@ def validity(run: OverlappingRun) -> Iterator[Check]:
         yield from storm_unbroken(place, storms)
     data = [*run.flows("stormed"), *run.flows("recovered")]
     yield from load_applied(subject, data, run.pfc_sent_by_all(), IN_LATER, [Role.TEST])
-    yield from load_applied(subject, run.flows("resumed"), NOT_PUSHED, "after both storms")
+    yield from load_applied(subject, run.flows("resumed"), run.pfc_sent_after_by_all(), "after both storms")
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 
 
@@ -125,7 +127,7 @@ def judge(run: OverlappingRun) -> Iterator[Check]:
     recovered = run.flows("recovered")
     yield from everything_received("resumed", run.subject, recovered, f"once its own storm had stopped, {IN_LATER}")
     yield from restored(run)
-    yield from everything_received("resumed", run.subject, run.flows("resumed"), "after both storms")
+    yield from works_again(run, "after both storms")
 
 
 CASES: Table = {OVERLAPPING: Procedure(one_ends, validity, judge, each_of_several_watched)}
