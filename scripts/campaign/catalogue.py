@@ -167,6 +167,7 @@ FAULTS: tuple[CampaignEntry, ...] = (
     at_rx("octets-miscounted", "COUNT-3", PORT, LOSSLESS, "the bytes that {rx} counts are not those of its frames"),
     at_rx("drop-bytes-miscounted", "M2O-2", FREE, LOSSY,
           "the bytes of .* that are dropped are not those of its frames"),
+    at_rx("pause-time-miscounted", "COUNT-1", HELD, LOSSLESS, "the history of pauses of .* is not what was received"),
     at_rx("queue-watermarks-miscounted", "HEAD-3", HELD, LOSSLESS, "the watermarks of the queues of .* do not show"),
     at_rx("counters-wrap", "PFC-1", PORT, BOTH,
           "begin anew when they have reached what 32 bits can count", verdicts=IN_ERROR),

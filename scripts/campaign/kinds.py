@@ -310,6 +310,8 @@ KINDS: tuple[FaultKind, ...] = (
         (number("percent", 1, 98, 50), word("only", "sent")))),
     FaultKind("drop-bytes-miscounted", ((number("percent", 1, 98, 50),), (number("percent", 105, 400, 200),), ()),
               LOSSY_ONLY, declare=_limited),
+    FaultKind("pause-time-miscounted", ((), (number("percent", 1, 90, 50),), (number("percent", 110, 400, 200),),
+                                        (word("of", "ends"),)), LOSSLESS_ONLY, declare=_limited),
     FaultKind("queue-watermarks-miscounted", ((), (number("percent", 1, 10, 1),)), LOSSLESS_ONLY, declare=_limited),
     FaultKind("headroom-watermark-of-port"),
     FaultKind("shared-watermark-with-headroom", priorities=LOSSLESS_ONLY, declare=_limited),

@@ -50,6 +50,27 @@ class Nervous(Fault):
         return replace(sample, pfc_rx=sample.time_ps, on2off=0, paused=True)
 
 
+class Sulking(Fault):
+    """Once a storm is over the port pauses its own sender, until there is another storm."""
+
+    name = "sulking"
+
+    def __init__(self, scope, **options):
+        super().__init__(scope, **options)
+        self.over = set()
+
+    def watchdog_undoes(self, queue, parts):
+        self.over.add(queue)
+        return parts
+
+    def watchdog_detects(self, queue, storms, detects):
+        self.over.discard(queue)
+        return detects
+
+    def unasked_period_ps(self, priority, period_ps):
+        return 160_000_000 if priority in self.over else period_ps
+
+
 class TimesKept(Fault):
     """Other times for a watchdog that runs take no effect."""
 
@@ -230,6 +251,7 @@ FAULTS = (
     "nervous.py:HalfRoom@Ethernet68", "nervous.py:WatchedAlone@Ethernet60", "nervous.py:StopsAll@Ethernet68",
     "nervous.py:StopsAll@Ethernet40", "watchdog-polls-add-up@Ethernet112,priority=3",
     "nervous.py:TenBits@Ethernet116", "nervous.py:TimesKept@Ethernet36",
+    "nervous.py:Sulking@Ethernet112,priority=4",
 )
 
 
@@ -341,6 +363,8 @@ CASES = [
           "Ethernet112 priority 3: expected 0/... in `pfcwd show stats` TX OK/DROP, got .../0"),
     wreck(RECEIVED, DROP_SINGLE, "FAIL PASS", "dropped-in-storm frames-counted",
           "Ethernet116 priority 3: expected 0 frames from Ethernet116 to Ethernet0 received in the storm, got "),
+    wreck(AS_PASSED, ALERTED, "FAIL PASS", "sender-not-held",
+          "Ethernet112 priority 4: expected at least ... frames from Ethernet112 to Ethernet0 sent after the storm, "),
     wreck(LOUD, ALERTED, "FAIL PASS", "held-in-storm storm-counted restoration-counted",
           "Ethernet124 priority 3: expected 0 frames from Ethernet0 to Ethernet124 received in the storm, got "),
     wreck(UNHELD, HELD, "FAIL FAIL", "no-other-back-pressure nothing-lost",

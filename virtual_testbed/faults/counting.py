@@ -211,6 +211,37 @@ class QueueWatermarksMiscounted(_Share):
     least = 0
 
 
+class PauseTimeMiscounted(_Share):
+    """The time that priorities are paused is counted as `percent` (50) of what it is; with `of=ends` it is counted
+    rightly, and each received pause frame as the end of a pause.
+
+    Raises:
+        ValueError: `of` is something else.
+    """
+
+    name = "pause-time-miscounted"
+    options = ("percent", "of")
+    defaults = {"percent": 50}
+    words = ("of",)
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._of_ends = choice(options, "of", "ends", "time") == "ends"
+        self.shares = tuple(f"SAI_PORT_STAT_PFC_{priority}_RX_PAUSE_DURATION_US" for priority in range(QUEUES)
+                            if concerns(self, priority))
+
+    def published(self, key: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """So much of the time, or as many ends as frames."""
+        if not self._of_ends:
+            return super().published(key, fields)
+        shown = dict(fields)
+        for priority in range(QUEUES):
+            ends, frames = (f"SAI_PORT_STAT_PFC_{priority}_{of}RX_PKTS" for of in ("ON2OFF_", ""))
+            if ends in shown and frames in shown and concerns(self, priority):
+                shown[ends] = shown[frames]
+        return shown
+
+
 class HeadroomWatermarkOfPort(Fault):
     """The headroom watermark of each priority group shows the highest of all groups of its port."""
 
@@ -315,5 +346,5 @@ class ControlUncounted(Fault):
 FAULTS: tuple[type[Fault], ...] = (
     DropsCountedAsSent, DropsCountedTwice, SentCountedAsReceived, WatchdogDropsCountedAsSent,
     CountersOfAnother, QueueMiscounted, BytesMiscounted, OctetsMiscounted, DropBytesMiscounted,
-    QueueWatermarksMiscounted, HeadroomWatermarkOfPort, SharedWatermarkWithHeadroom, CountersWrap, CountedShort,
-    ControlUncounted)
+    PauseTimeMiscounted, QueueWatermarksMiscounted, HeadroomWatermarkOfPort, SharedWatermarkWithHeadroom, CountersWrap,
+    CountedShort, ControlUncounted)

@@ -42,7 +42,7 @@ NAMES = {
     "aging-stays-on", "frames-copied",
     "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",
     "xon-late", "headroom-divided", "pfc-lost-with-watchdog", "weights-forgotten", "weights-reset", "weights-kept",
-    "headroom-reclaimed", "headroom-watermark-of-port",
+    "headroom-reclaimed", "headroom-watermark-of-port", "pause-time-miscounted",
     "shared-watermark-with-headroom", "maps-forgotten",
     "watchdog-action-kept", "watchdog-set-kept", "watchdog-any-pause", "watchdog-restores-in-storm",
     "watchdog-one-port-only", "watchdog-hits-another", "watchdog-drops-counted-as-sent", "drops-counted-twice",
@@ -405,6 +405,11 @@ def test_counters_that_move_otherwise():
     both = parse_fault("shared-watermark-with-headroom")
     assert both.published("Ethernet0:3", {name: "208", shared: "1040"}) == {name: "208", shared: "1248"}
     assert both.published("Ethernet0:3", {"other": "1"}) == {"other": "1"}
+    of_pauses = {"SAI_PORT_STAT_PFC_3_RX_PAUSE_DURATION_US": "100", "SAI_PORT_STAT_PFC_3_ON2OFF_RX_PKTS": "1",
+                 "SAI_PORT_STAT_PFC_3_RX_PKTS": "9"}
+    for spec, values in ("", "50 1 9"), (",of=ends", "100 9 9"), (",priority=4", "100 1 9"):
+        found = parse_fault(f"pause-time-miscounted@*{spec}").published("Ethernet0", of_pauses)
+        assert [*found.values()] == values.split(), spec
     frozen = parse_fault("watermarks-frozen")
     fields = {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": "5", "SAI_QUEUE_STAT_PACKETS": "6"}
     assert frozen.published("Ethernet0:3", fields) == fields, "what is there when the switch starts"

@@ -4,15 +4,15 @@ on the idle switch (`may_gain`), on hardware `own_frames` more."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..lab.counter_polling import PollDelays
 from ..lab.lab import Lab
-from ..model.arithmetic import MAX_QUANTA
+from ..model.arithmetic import MAX_QUANTA, pause_seconds
 from ..model.checking import (
-    Place, at_port, at_priority, error_unless, fail_unless, no_pause_counted, none_of, priority_of,
+    Place, at_most, at_port, at_priority, error_unless, fail_unless, no_pause_counted, none_of, priority_of,
 )
 from ..model.counters import DutCounters, fallen
 from ..model.errors import QualificationError
@@ -41,6 +41,10 @@ EMPTY_PAUSES = PlanCase("count-empty-pauses", "COUNT-2")
 DATA = PlanCase("count-data", "COUNT-3")
 STORM_S = 5
 OCTETS = (IN_OCTETS, OUT_OCTETS)
+PAUSED_US = "SAI_PORT_STAT_PFC_{}_RX_PAUSE_DURATION_US"
+ENDS = "SAI_PORT_STAT_PFC_{}_ON2OFF_RX_PKTS"
+"""What `show pfc counters --history` shows of a priority (sonic-utilities `pfcstat`): microseconds that it was paused,
+and how often its pauses ended."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,11 @@ class PausesRun(CaseRun):
 
     Attributes:
         allowed: how many frames the port under test may count that no generator sent.
+        history: what it counted of the pauses beside their number, by the names in COUNTERS_DB.
     """
 
     allowed: PortCounts
+    history: Mapping[str, int]
 
     @property
     def storm(self) -> FlowStats:
@@ -76,6 +82,7 @@ class PausesRun(CaseRun):
             "storm_frame": asdict(self.frame),
             "counted_in_all": {"rx": asdict(self.gained)},
             "own_frames_allowed": {"rx": asdict(self.allowed)},
+            "pause_history": dict(self.history),
         }
 
 
@@ -136,7 +143,7 @@ def measure_pauses(lab: Lab, case: PlanCase, target: Target, before: DutCounters
     moves by itself."""
     frame = all_times(target, lab) if case is EMPTY_PAUSES else pfc_frame(target, MAX_QUANTA)
     storm = replace(storm_sequence.pause_storm(lab, frame.enabled), seconds=STORM_S, pause=frame)
-    also = {"data": PORTS}
+    also = {"data": PORTS, _hash_of(lab.port): port_hash_command(lab.port)}
     with sending(lab, lab.builder.build([storm])):
         quiet = settled_counters(lab, also=also)
         quiet_s = lab.clock.now()
@@ -150,7 +157,8 @@ def measure_pauses(lab: Lab, case: PlanCase, target: Target, before: DutCounters
         phases = {"storm": lab.generator.stats([storm.name])}
     own = _own(lab, early_s - quiet_s, late_s - early_s)
     allowed = _gained(lab.port, quiet, early).each(own)
-    return PausesRun(lab.subject, early, late, late, target, phases, allowed)
+    history = _port_gained(lab.port, early, late, (*map(PAUSED_US.format, PRIORITIES), *map(ENDS.format, PRIORITIES)))
+    return PausesRun(lab.subject, early, late, late, target, phases, allowed, history)
 
 
 def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> DataRun:
@@ -159,7 +167,7 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     scenario = pause_lossless(case, target, lab.subject.qos)
     patient = _patient(lab)
     ends = (lab.port, lab.subject.pair.tx.port)
-    also = {**data_commands(lab.port), **{_octets_of(port): port_hash_command(port) for port in ends}}
+    also = {**data_commands(lab.port), **{_hash_of(port): port_hash_command(port) for port in ends}}
     groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port)
     idle = settled_counters(patient, also=also)
     idle_s = lab.clock.now()
@@ -171,7 +179,7 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     quiet, early, storming, late = (
         queue_by_queue(run.subject, groups, one) for one in (idle, run.before, run.during, run.after)
     )
-    octets = {port: _octets_gained(port, run.before, run.after) for port in ends}
+    octets = {port: _port_gained(port, run.before, run.after, OCTETS) for port in ends}
     allowed = early.since(quiet).each(own)
     return DataRun(**vars(run), early=early, storming=storming, late=late, allowed=allowed, octets=octets)
 
@@ -187,14 +195,15 @@ def _gained(port: str, before: DutCounters, after: DutCounters) -> PortCounts:
     return late.since(early)
 
 
-def _octets_of(port: str) -> str:
-    """The name of the command that prints a port's bytes."""
-    return f"octets_{port}"
+def _hash_of(port: str) -> str:
+    """The name of the command that prints a port's hash of COUNTERS_DB."""
+    return f"hash_{port}"
 
 
-def _octets_gained(port: str, before: DutCounters, after: DutCounters) -> dict[str, int]:
-    """The bytes that a port counted between two readings, by their names."""
-    early, late = (port_hash(one.printed[_octets_of(port)], OCTETS) for one in (before, after))
+def _port_gained(port: str, before: DutCounters, after: DutCounters, names: Collection[str]) -> dict[str, int]:
+    """What a port counted between two readings, by these names in COUNTERS_DB; what the switch does not count is
+    absent."""
+    early, late = (port_hash(one.printed[_hash_of(port)], names) for one in (before, after))
     return {name: count - early[name] for name, count in late.items() if name in early}
 
 
@@ -253,6 +262,8 @@ def judge_pauses(run: PausesRun) -> Iterator[Check]:
     others = [priority for priority in PRIORITIES if priority not in enabled]
     yield from no_pause_counted("no-other-pause-counted", run, others, ", as none enabled it")
     yield from _pauses_are_no_data(run.subject, run.gained, run.allowed)
+    for priority in enabled:
+        yield from _history_kept(run, priority)
 
 
 def judge_data(data: DataRun) -> Iterator[Check]:
@@ -275,6 +286,22 @@ def _pauses_are_no_data(subject: PortUnderTest, gained: PortCounts, own: PortCou
     ):
         expected = f"{_up_to(allowed)} frames more in {column}, as only pauses come in there"
         yield fail_unless(name, place, frames <= allowed, expected, frames)
+
+
+def _history_kept(run: PausesRun, priority: int) -> Iterator[Check]:
+    """The storm is one pause, as long as it: by the switch's own counters, where they move. (A SAI that does not have
+    one says 0, or nothing.)"""
+    place = at_priority(run.subject, priority)
+    tolerances = run.subject.tolerances
+    off = STORM_S / 10 if tolerances.load_tolerance_percent else 0.0  # real generators start late, and leave gaps
+    off += float(pause_seconds(MAX_QUANTA, run.subject.pair.speed_mbps))
+    if paused_us := run.history.get(PAUSED_US.format(priority), 0):
+        expected = f"{STORM_S} s counted as paused ({off:.6f} s more or less)"
+        met = abs(paused_us / 1e6 - STORM_S) <= off
+        yield fail_unless("pause-time-counted", place, met, expected, f"{paused_us / 1e6:.6f} s")
+    if ends := run.history.get(ENDS.format(priority), 0):
+        most = max(1, int(run.storm.frames_tx * tolerances.count_tolerance_percent / 100))
+        yield at_most("pause-ends-counted", place, most, "ends of pauses counted in the storm", ends)
 
 
 def _nothing_dropped(data: DataRun) -> Iterator[Check]:

@@ -507,6 +507,7 @@ REST = (
     Rule("the bytes of {who} are not counted as many as its frames have", ("bytes-agree",)),
     Rule("the bytes of {who} that are dropped are not those of its frames", ("drop-bytes-agree",)),
     Rule("the watermarks of the queues of {who} do not show what they held", ("queue-watermark",)),
+    Rule("the history of pauses of {who} is not what was received", ("pause-time-counted", "pause-ends-counted")),
     Rule("the shared watermarks of {who} do not show what the buffer held", ("shared-watermark",)),
     Rule("the headroom watermarks of {who} show what another priority takes", ("other-headroom-unused",)),
     Rule("the bytes that {port} counts are not those of its frames", ("octets-agree",), is_port=True),

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.cases.counting import (
-    CASES, DATA, PAUSES, DataRun, PausesRun, _octets_agree, judge_pauses, queue_by_queue,
+    CASES, DATA, ENDS, PAUSED_US, PAUSES, DataRun, PausesRun, _history_kept, _octets_agree, judge_pauses,
+    queue_by_queue,
 )
 from tests.common.pfc.cases.pauses import pause_lossless
 from tests.common.pfc.cases.qualifier import Qualifier
@@ -15,6 +16,7 @@ from tests.common.pfc.cases.switch_counters import (
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.tolerances import EXACT, HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
@@ -62,7 +64,7 @@ def storm_of_empty_pauses(subject, early, late, allowed):
     """A run of 1000 frames that enable nobody."""
     storm = FlowPlan("storm", Role.STORM, None, 64, pause=PauseFrame((0,) * 8))
     phases = {"storm": {"storm": FlowStats(storm, False, 1000, 0)}}
-    return PausesRun(subject, early, late, late, (3, 4), phases, PortCounts(*[allowed] * 4))
+    return PausesRun(subject, early, late, late, (3, 4), phases, PortCounts(*[allowed] * 4), {})
 
 
 def test_a_reading():
@@ -213,6 +215,20 @@ def test_pauses_of_a_storm_without_data_say_something_of_both_metrics():
         assert [check.name for check in made] == ["no-other-pause-counted"] * 8, made
         assert {check.metric_name for check in made} == {LOSSLESS, LOSSY}, made
         assert {check.status is Status.PASS for check in made} == {passes}, made
+
+
+@pytest.mark.parametrize("is_exact, paused_us, ends, bad", [
+    (True, 5_000_083, 1, []), (True, 4_999_000, 1, ["pause-time-counted"]),
+    (True, 5_000_083, 2, ["pause-ends-counted"]),
+    (True, 0, 0, []), (False, 4_600_000, 10, []), (False, 4_400_000, 11, ["pause-time-counted", "pause-ends-counted"]),
+])
+def test_the_history_of_pauses(is_exact, paused_us, ends, bad):
+    """As long as the storm of 5 s, and one pause; what does not move is not judged."""
+    subject, read = reading()
+    run = storm_of_empty_pauses(replace(subject, tolerances=EXACT if is_exact else HARDWARE), read, read, 0)
+    run = replace(run, history={PAUSED_US.format(3): paused_us, ENDS.format(3): ends})
+    made = [check.name for check in _history_kept(run, 3) if check.status is Status.FAIL]
+    assert made == bad, made
 
 
 def test_how_old_priority_group_counters_are():
