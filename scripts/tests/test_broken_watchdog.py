@@ -25,6 +25,7 @@ from tests.common.pfc.cases.watchdog.overlapping import OVERLAPPING
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.repeated import REPEATED
 from tests.common.pfc.cases.watchdog.restored import RESTORED
+from tests.common.pfc.cases.watchdog.slow_storm import SLOW
 from tests.common.pfc.cases.watchdog.stopped import STOPPED
 from tests.common.pfc.cases.watchdog.timers import BUFFER_CHANGED, ON_TRAFFIC
 from tests.common.pfc.lab.dut import READ_CONFIG, parse_config_db
@@ -229,6 +230,7 @@ TOGETHER, RESTARTED = ("Ethernet72", HEALTHY_RX), ("Ethernet76", HEALTHY_RX)
 BUSY, UNTIMELY = ("Ethernet92", HEALTHY_RX), ("Ethernet96", "Ethernet20")
 ROOMLESS, ALONE, STOPPING = (HEALTHY_RX, "Ethernet68"), ("Ethernet60", HEALTHY_TX), ("Ethernet68", "Ethernet40")
 UNSENT, ADDED = ("Ethernet88", HEALTHY_RX), ("Ethernet112", HEALTHY_RX)
+SLOW_MISSED = UNSENT
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -251,7 +253,7 @@ FAULTS = (
     "nervous.py:HalfRoom@Ethernet68", "nervous.py:WatchedAlone@Ethernet60", "nervous.py:StopsAll@Ethernet68",
     "nervous.py:StopsAll@Ethernet40", "watchdog-polls-add-up@Ethernet112,priority=3",
     "nervous.py:TenBits@Ethernet116", "nervous.py:TimesKept@Ethernet36",
-    "nervous.py:Sulking@Ethernet112,priority=4",
+    "nervous.py:Sulking@Ethernet112,priority=4", "watchdog-restores-in-storm@Ethernet88,one_in=50",
 )
 
 
@@ -405,6 +407,12 @@ CASES = [
           "Ethernet80 priority 3: expected no storm detected, got one"),
     wreck(STOPPING, OTHER_PORT, "FAIL -", "storm-detected restoration-counted restored",
           "Ethernet68 priority 3: expected the queue stormed while the watchdog of the tx port was stopped and"),
+    wreck(SLOW_MISSED, SLOW, "FAIL -", "storm-detected restoration-counted",
+          "Ethernet88 priority 3: expected the queue stormed while 40 pauses came in a second, got operational"),
+    wreck(NERVOUS, SLOW, "FAIL -", "restored restoration-counted",
+          "Ethernet8 priority 3: expected the queue operational after the storm, got stormed"),
+    wreck(BLIND, SLOW, "FAIL FAIL", "storm-detected storm-counted restoration-counted clean-flow",
+          "Ethernet4 priority 3: expected the queue stormed while 40 pauses came in a second, got operational"),
     wreck(NERVOUS, OTHER_PORT, "FAIL -", "no-other-storm restored restoration-counted",
           "Ethernet80 priority 3: expected no storm on any other queue, got "),
     wreck(BLIND, OTHER_PORT, "FAIL FAIL", "storm-detected storm-counted restoration-counted clean-flow",

@@ -200,17 +200,19 @@ class PfcLostWithWatchdog(Fault):
         return parts if is_over else parts - {NOT_OBEYED, NOT_SENT}
 
 
-class WatchdogRestoresInStorm(Fault):
+class WatchdogRestoresInStorm(NumberedFault):
     """Pauses of a queue in storm are not seen, because the action has switched its PFC off: it is restored while they
     go on, stormed again, and so on. With `all=yes` only where every watched queue of the port is in storm
-    (buildimage#29203).
+    (buildimage#29203); with `one_in=N` one in N of them is seen, so that slow ones are missed.
 
     Raises:
         ValueError: `all` is something else.
     """
 
     name = "watchdog-restores-in-storm"
-    options = ("all",)
+    options = ("all", "one_in")
+    defaults = {"one_in": 0}
+    words = ("all",)
 
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
@@ -218,6 +220,8 @@ class WatchdogRestoresInStorm(Fault):
 
     def watchdog_sees_in_storm(self, queue: int, first: Sample, others: bool, sample: Sample) -> Sample:
         """No pause more, and none that lasts."""
+        if one_in := self.number("one_in"):
+            return replace(sample, pfc_rx=first.pfc_rx + (sample.pfc_rx - first.pfc_rx) // one_in * one_in)
         return sample if self._is_all and not others else replace(sample, pfc_rx=first.pfc_rx, paused=False)
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -377,6 +378,9 @@ def test_watchdog_that_is_wrong():
     for options, others, pfc_rx in (("", False, 9), ("", True, 9), ("@*,all=yes", False, 12), ("@*,all=yes", True, 9)):
         fault = parse_fault(f"watchdog-restores-in-storm{options}")
         assert fault.watchdog_sees_in_storm(3, sample, others, late).pfc_rx == pfc_rx
+    one_in_ten = parse_fault("watchdog-restores-in-storm@*,one_in=10")
+    for received, seen in (9, 9), (18, 9), (19, 19), (45, 39):
+        assert one_in_ten.watchdog_sees_in_storm(3, sample, False, replace(late, pfc_rx=received)).pfc_rx == seen
     alone = parse_fault("watchdog-one-port-only")
     assert alone.watchdog_detects_beside(3, of(), True) and not alone.watchdog_detects_beside(3, of("Ethernet4"), True)
 

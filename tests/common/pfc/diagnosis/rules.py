@@ -366,7 +366,7 @@ KINDS_OF_FRAMES = (
 """Pauses and data of a kind."""
 WATCHDOG = (
     Rule("the watchdog restores {who} while the storm goes on", ("restoration-counted",),
-         picks=_text("as restored (in the storm|while its own).*, got [1-9]")),
+         picks=_text("as restored (in the storm|while its own|while .* pauses).*, got [1-9]")),
     Rule("storms of another queue are counted for {who} too", ("no-other-storm",), _none("no-storm-detected"),
          _text(r"got [1-9]\d* \(operational\)")),
     Rule("the watchdog detects a storm on {who} where there is none", ("no-storm-detected", "no-other-storm")),

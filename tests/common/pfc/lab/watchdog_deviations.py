@@ -92,6 +92,21 @@ DEVIATIONS = (
         date(2026, 11, 27),
     ),
     Deviation(
+        "watchdog-restores-without-pauses",
+        ("cisco-8000",),
+        "no",
+        "its script asks for the pause status of the queue alone (sonic-swss pfc_restore_cisco-8000.lua), which is"
+        " false between slow pauses",
+        date(2026, 11, 29),
+    ),
+    Deviation(
+        "watchdog-restores-without-pauses",
+        (),
+        "yes",
+        "a queue is restored after a time in which no pause frame was counted (sonic-swss pfc_restore.lua)",
+        date(2026, 11, 29),
+    ),
+    Deviation(
         "watchdog-judges",
         ("broadcom",),
         "intervals",
@@ -135,6 +150,11 @@ def changes_action(asic: str) -> bool:
 def detects_at_empty_queue(asic: str) -> bool:
     """Whether the watchdog detects a storm that holds no frame."""
     return _holds("watchdog-detects-at-empty-queue", asic)
+
+
+def restores_without_pauses(asic: str) -> bool:
+    """Whether the watchdog restores a queue when no pause frame has come for a time, and only then."""
+    return _holds("watchdog-restores-without-pauses", asic)
 
 
 def judges_whole_intervals(asic: str) -> bool:

@@ -33,7 +33,8 @@ def test_the_families_deviations_are_among_them():
     ("cisco-8000 voq", EXACT, {"shared-buffer-pool": "ingress_lossless_pool", "lossy-pauses-counted": "1",
                                "sent-pause-unused-times": "any", "watchdog-drops-what-comes-in": "no",
                                "watchdog-forwards": "no", "watchdog-action-changes": "no",
-                               "watchdog-detects-at-empty-queue": "no", "all-drops-read": "no"}),
+                               "watchdog-detects-at-empty-queue": "no", "watchdog-restores-without-pauses": "no",
+                               "all-drops-read": "no"}),
     ("vs", HARDWARE, {"line_percent": 99, "load_tolerance_percent": 1, "count_tolerance_percent": 1,
                       "storm_limit_s": 60, "whole_seconds": True}),
     ("vs", dataclasses.replace(EXACT, count_tolerance_percent=2, reason="slow counters"),
@@ -60,8 +61,8 @@ def test_what_else_an_asic_says_of_itself_is_in_its_name(traits, asic):
 @pytest.mark.parametrize("asic, left_out", [
     ("broadcom", set()),
     ("broadcom dlr:true", {"WD-11"}),
-    ("broadcom recovery:hardware", {f"WD-{number}" for number in range(1, 20)} - {"WD-8", "WD-9"}),
-    ("cisco-8000", {"WD-3", "WD-7", "WD-11"}),
+    ("broadcom recovery:hardware", {f"WD-{number}" for number in range(1, 21)} - {"WD-8", "WD-9"}),
+    ("cisco-8000", {"WD-3", "WD-7", "WD-11", "WD-20"}),
 ])
 def test_actions_that_a_platform_refuses_are_not_tried(asic, left_out):
     """CONFIG_DB would keep them, and nothing be watched: FAIL of a switch that is right."""

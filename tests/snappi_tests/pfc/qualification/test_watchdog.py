@@ -1,4 +1,4 @@
-"""The PFC watchdog (plan ids WD-1 to WD-19). docs/testplan/wd-watchdog.md says what is sent and judged."""
+"""The PFC watchdog (plan ids WD-1 to WD-20). docs/testplan/wd-watchdog.md says what is sent and judged."""
 
 import pytest
 

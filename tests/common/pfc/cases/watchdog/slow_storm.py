@@ -1,0 +1,78 @@
+"""WD-20: a storm that goes on slowly. Once it is detected a pause comes now and then, and holds nothing: its queue is
+to be restored after some time without any, and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...lab.generator import SETTLE_S
+from ...lab.lab import Lab
+from ...lab.watchdog_deviations import restores_without_pauses
+from ...model.checking import at_priorities, storm_sent
+from ...model.counters import DutCounters
+from ...model.traffic import Role
+from ...record.case import PlanCase, Target
+from ...record.verdict import LOSSLESS, Check
+from ..engine import Procedure, Table, sending
+from ..storm_sequence import pause_storm
+from ..validity import counters_kept, links_kept, storm_stopped
+from .actions import end_storms, watching_pair
+from .checks import WatchdogRun, detected, lead_s, lone_storm, restored
+from .early import early_flows
+from .until_detected import TIMERS
+from .watched import all_watched
+
+SLOW = PlanCase("watchdog-slow-storm", "WD-20", (LOSSLESS,))
+PAUSES_A_POLL = 4
+SLOW_FPS = PAUSES_A_POLL * 1000 // TIMERS.poll_ms
+SLOW_S = 2 * TIMERS.latest_restoration_s
+"""How long pauses come slowly: twice as long as it takes to restore a queue that is paused no more."""
+
+
+def slow_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
+    """A storm without data until it must have been detected, with slow pauses beside it, which go on by themselves.
+
+    Raises:
+        QualificationError: a step could not be done. No traffic runs on, however this ends.
+    """
+    lab.subject.qos.check_reached(target)
+    storm = pause_storm(lab, target, lead_s(TIMERS))
+    both_s = lead_s(TIMERS) + SLOW_S
+    slow = replace(pause_storm(lab, target, both_s), name=lab.builder.named("Slow Pauses"), fps=SLOW_FPS)
+    traffic = lab.builder.build([storm, slow, *early_flows(lab, target)])
+    with watching_pair(lab) as watchdog:
+        watchdog.start(TIMERS)
+        with sending(lab, traffic):
+            lab.generator.start(traffic.names())
+            lab.clock.sleep(lead_s(TIMERS))
+            lab.generator.stop([storm.name])
+            lab.clock.sleep(SLOW_S)
+            during = watchdog.counters()
+            end_storms(lab, [slow.name], TIMERS)
+            phases = {"over": lab.generator.stats([storm.name]), "slow": lab.generator.stats([slow.name])}
+        after = watchdog.stop()
+    return WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
+
+
+def validity(run: WatchdogRun) -> Iterator[Check]:
+    """Whether the storm was a measurement, and pauses went on to come."""
+    place = at_priorities(run.subject, run.tested)
+    slow = run.flows("slow", Role.STORM)
+    yield from links_kept(run)
+    yield from counters_kept(run)
+    yield from lone_storm(run)
+    yield from storm_sent(place, slow, int(SLOW_FPS * (lead_s(run.timers) + SLOW_S - SETTLE_S)))
+    yield from storm_stopped(place, slow)
+
+
+def judge(run: WatchdogRun) -> Iterator[Check]:
+    """The storm was detected once, is one for as long as pauses come, and over when none comes."""
+    yield from detected(run, f"while {SLOW_FPS} pauses came in a second")
+    yield from restored(run)
+
+
+restoring_by_pauses = all_watched.where(
+    lambda subject: restores_without_pauses(subject.asic), "a platform whose watchdog counts pauses to restore a queue"
+)
+CASES: Table = {SLOW: Procedure(slow_storm, validity, judge, restoring_by_pauses)}
