@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -270,7 +270,7 @@ def measure(entry: CampaignEntry, folder: Path) -> EntryResult:
         Failure: the testbed does not come up, or cannot be deployed or configured.
     """
     began = time.monotonic()
-    setting = drawn_setting(entry.seed, int(entry.name))
+    setting = replace(drawn_setting(entry.seed, int(entry.name)), cases=entry.cases)
     run = folder / "run"
     if run.exists():  # of a try that was ended
         shutil.rmtree(run)
