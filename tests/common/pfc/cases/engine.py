@@ -73,6 +73,10 @@ class Targets:
         return None if self.on(subject) else (self.wider.lack(subject) if self.wider else None) or self.needs
 
 
+Measure = Callable[[Lab, PlanCase, Target, DutCounters], RunT]
+"""The course of a case, as of `Procedure`."""
+
+
 @dataclass(frozen=True)
 class Procedure(Generic[RunT]):
     """How a test case is carried out.
@@ -88,7 +92,7 @@ class Procedure(Generic[RunT]):
             links stay up.
     """
 
-    measure: Callable[[Lab, PlanCase, Target, DutCounters], RunT]
+    measure: Measure[RunT]
     validity: Callable[[RunT], Iterable[Check]]
     judge: Callable[[RunT], Iterable[Check]]
     targets: Targets

@@ -24,15 +24,16 @@ from ..model.checking import (
 )
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
-from ..model.measurement import NEVER_STORMED, CaseRun, Measurement
+from ..model.measurement import NEVER_STORMED, CaseRun
 from ..model.response_time import response_seconds
 from ..model.scenario import Scenario, Storm
 from ..model.traffic import FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import checks, storm_sequence
-from .engine import Procedure, Table, sending, settled_counters, unmet
+from .engine import Table, sending, settled_counters, unmet
 from .data_loads import DataLoad, data_flows
+from .parts import Part, RunInParts, in_parts
 from .switch_counters import PORTS, port_counts
 from .targets import all_lossless
 from .validity import counters_kept, load_applied, watchdog_stopped
@@ -155,35 +156,21 @@ class FlapRun(CaseRun):
         }
 
 
-@dataclass(frozen=True)
-class FlapAndPauses:
-    """A flap, and PFC-1's steps after it. Where the flap left the port otherwise than it was they would measure what is
-    known already, and are left out (None)."""
-
-    flap: FlapRun
-    pauses: Measurement | None
-
-    @property
-    def settled(self) -> DutCounters | None:
-        """The counters after the last step."""
-        return None if self.pauses is None else self.pauses.after
-
-    def evidence(self) -> dict[str, Any]:
-        """The numbers, for the record."""
-        return self.flap.evidence() | ({} if self.pauses is None else {"afterwards": self.pauses.evidence()})
-
-
-def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> FlapAndPauses:
-    """The flap, and if it was a measurement in which nothing was wrong, PFC-1's steps.
+def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+    """The flap, and PFC-1's steps after it: not where the flap was no measurement, or left something wrong, as they
+    would measure what is known already.
 
     Raises:
         QualificationError: a step could not be done, or the link did not come up again. However this ends no traffic
             runs on, the link is told to be up, and the watchdog is stopped.
     """
     flap = measure_flap(lab, LINKS_DOWN[case], target, before)
+    own = Part(flap, flap_validity, judge_flap)
     if unmet([*flap_validity(flap), *judge_flap(flap)]):
-        return FlapAndPauses(flap, None)
-    return FlapAndPauses(flap, storm_sequence.measure(lab, pfc_1_at_its_load(lab, case, target), flap.after))
+        return RunInParts((own,), settled=None)
+    pauses = storm_sequence.measure(lab, pfc_1_at_its_load(lab, case, target), flap.after)
+    afterwards = Part(pauses, checks.validity, checks.judge, "afterwards")
+    return RunInParts((own, afterwards), pauses.after)
 
 
 def pfc_1_at_its_load(lab: Lab, case: PlanCase, target: Target) -> Scenario:
@@ -311,20 +298,6 @@ def flap_traffic(lab: Lab, way: LinkDown, target: Target) -> Traffic:
     return lab.builder.build([*storms, *data_flows(lab, data)])
 
 
-def validity(run: FlapAndPauses) -> Iterator[Check]:
-    """Whether the flap was a measurement, and what came after it."""
-    yield from flap_validity(run.flap)
-    if run.pauses is not None:
-        yield from checks.validity(run.pauses)
-
-
-def judge(run: FlapAndPauses) -> Iterator[Check]:
-    """What the flap must leave, and what the storm after it must do."""
-    yield from judge_flap(run.flap)
-    if run.pauses is not None:
-        yield from checks.judge(run.pauses)
-
-
 def flap_validity(run: FlapRun) -> Iterator[Check]:
     """Whether the link flapped as it was meant to; storm and data ran when it went down, and where they are meant to
     when it came up; data was there after the flap, unless the switch held it: that is judged."""
@@ -416,4 +389,4 @@ def _links(run: FlapRun) -> Iterator[Check]:
 
 
 # frames sent before the switch sees its link go down arrive nowhere; those for a port that is down it may flood
-CASES: Table = {case: Procedure(measure, validity, judge, all_lossless, is_audited=False) for case in LINKS_DOWN}
+CASES: Table = {case: in_parts(measure, all_lossless, is_audited=False) for case in LINKS_DOWN}

@@ -1,41 +1,74 @@
-"""Runs of several parts, measured one after the other, and what messages say of which."""
+"""Cases that measure several things, one after the other: each with checks of its own."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic
 
 from ..model.counters import DutCounters
 from ..record.verdict import Check
-from .engine import Measured
-
-OWN = ""
-"""The key of a part whose numbers are the run's own."""
+from .engine import Measure, Procedure, RunT, Targets
 
 
-class RunInParts(ABC):
-    """A run of several parts, which has the numbers of each in its record."""
+@dataclass(frozen=True)
+class Part(Generic[RunT]):
+    """One of the measurements of a case.
 
-    @property
-    @abstractmethod
-    def parts(self) -> Mapping[str, Measured]:
-        """The parts by their keys in the record; the last of them was measured last."""
+    Attributes:
+        run: what was measured.
+        validity: checks of the measurement itself, as of `Procedure`.
+        judge: checks of the switch.
+        key: of its numbers in the record; empty: they are the case's own.
+        words: what messages say of which part it is; empty: nothing.
+    """
 
-    @property
-    def settled(self) -> DutCounters | None:
-        """The counters after the last part."""
-        return list(self.parts.values())[-1].settled
+    run: RunT
+    validity: Callable[[RunT], Iterable[Check]]
+    judge: Callable[[RunT], Iterable[Check]]
+    key: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class RunInParts:
+    """All parts of a case; it was a measurement if each of them was.
+
+    Attributes:
+        parts: in the order in which they are judged.
+        settled: the counters after the part that was measured last, as of `Measured`.
+        configured: how the switch was configured for them, for the record.
+    """
+
+    parts: tuple[Part[Any], ...]
+    settled: DutCounters | None
+    configured: Mapping[str, Any] = field(default_factory=dict)
 
     def evidence(self) -> dict[str, Any]:
-        """The numbers of all parts, for the record."""
-        found: dict[str, Any] = {}
-        for key, part in self.parts.items():
-            found |= part.evidence() if key == OWN else {key: part.evidence()}
+        """How the switch was configured, and the numbers of all parts, for the record."""
+        found = dict(self.configured)
+        for part in self.parts:
+            found |= {part.key: part.run.evidence()} if part.key else part.run.evidence()
         return found
 
 
+def in_parts(measure: Measure[RunInParts], targets: Targets, is_audited: bool = True) -> Procedure[RunInParts]:
+    """The procedure of a case that is measured so: its checks are those of its parts."""
+    return Procedure(measure, validity, judge, targets, is_audited)
+
+
+def validity(run: RunInParts) -> Iterator[Check]:
+    """Whether each part was a measurement."""
+    for part in run.parts:
+        yield from saying(part.validity(part.run), part.words)
+
+
+def judge(run: RunInParts) -> Iterator[Check]:
+    """All checks of the parts of a run that was a measurement."""
+    for part in run.parts:
+        yield from saying(part.judge(part.run), part.words)
+
+
 def saying(made: Iterable[Check], words: str) -> Iterator[Check]:
-    """Checks whose messages say so too: of which of several parts they are."""
-    return (replace(check, expected=f"{check.expected} ({words})") for check in made)
+    """Checks whose messages say so too: of which of several parts they are; empty: nothing."""
+    return (replace(check, expected=f"{check.expected} ({words})") if words else check for check in made)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..lab.clock import wait_for
@@ -21,11 +21,11 @@ from ..model.measurement import Measurement, PortUnderTest
 from ..model.numbered_rows import numbers_in
 from ..model.qos import PRIORITIES
 from ..record.case import PlanCase, Target
-from ..record.verdict import LOSSLESS, Check
+from ..record.verdict import LOSSLESS
 from . import class_pauses, headroom, sent_pauses, timing_storms
 from .checks import judge, validity
-from .engine import Procedure, Table, Targets, settled_counters
-from .parts import RunInParts
+from .engine import Measure, Procedure, Table, Targets, settled_counters
+from .parts import Part, RunInParts, in_parts
 from .pauses import global_pause, pause_lossless, pause_lossy
 from .restarted_port import restart_pair
 from .storm_sequence import measure
@@ -53,38 +53,11 @@ EACH_DATA_S = 2
 GROUPS_DEADLINE_S = 20.0  # until the switch has derived priority groups; buffermgrd takes seconds
 
 
-@dataclass(frozen=True)
-class ReconfiguredRun(RunInParts):
-    """Scenarios that were measured one after the other; it is a measurement if each of them was.
-
-    Attributes:
-        runs: name -> what was measured.
-        configured: how the switch was configured, for the record.
-    """
-
-    runs: Mapping[str, Measurement]
-    configured: Mapping[str, Any]
-
-    @property
-    def parts(self) -> Mapping[str, Measurement]:
-        """The scenarios."""
-        return self.runs
-
-    def evidence(self) -> dict[str, Any]:
-        """Also how the switch was configured."""
-        return {**self.configured, **super().evidence()}
-
-
-def validity_of_each(reconfigured: ReconfiguredRun) -> Iterator[Check]:
-    """Whether each was a measurement."""
-    for run in reconfigured.runs.values():
-        yield from validity(run)
-
-
-def judge_each(reconfigured: ReconfiguredRun) -> Iterator[Check]:
-    """What the storm of each must do."""
-    for run in reconfigured.runs.values():
-        yield from judge(run)
+def in_turn(runs: Mapping[str, Measurement], **configured: Any) -> RunInParts:
+    """Storms by their keys in the record, in the order in which they were measured; `configured`: how the switch was,
+    for the record."""
+    parts = tuple(Part(run, validity, judge, name) for name, run in runs.items())
+    return RunInParts(parts, parts[-1].run.settled, configured)
 
 
 def one(subject: PortUnderTest) -> list[Target]:
@@ -117,7 +90,7 @@ def whole_port_changeable(subject: PortUnderTest) -> list[Target]:
     return [()] if _lossy(subject) else []
 
 
-def pauses_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
+def pauses_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
     """LSET-1 to LSET-3: PFC-2's steps with the target as the lossless set. LSET-1 also pauses the switch's own set,
     which is lossy then, and must be spared as in PFC-3."""
     with _lossless(lab, target) as other:
@@ -125,18 +98,18 @@ def pauses_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounter
         if case is ONE:
             scenario = pause_lossy(case, lab.subject.qos.lossless, other.subject.qos)
             runs["pause_lossy"] = measure(other, scenario, runs["pause_lossless"].after)
-    return ReconfiguredRun(runs, {"configured_lossless": list(target)})
+    return in_turn(runs, configured_lossless=list(target))
 
 
-def global_pause_of_eight(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
+def global_pause_of_eight(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
     """LSET-4: PFC-4's steps with PFC enabled for all eight priorities."""
     eight = tuple(PRIORITIES)
     with _lossless(lab, eight) as other:
         run = measure(other, global_pause(case, target, other.subject.qos), before)
-    return ReconfiguredRun({"global_pause": run}, {"configured_lossless": list(eight)})
+    return in_turn({"global_pause": run}, configured_lossless=list(eight))
 
 
-def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
+def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
     """LSET-5: seven lossless priorities, and then the switch's own again. A storm on those must hold them, and a storm
     on what was lossless in between must change nothing."""
     seven = all_but_one(lab.subject)[0]
@@ -145,10 +118,10 @@ def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> R
         pass
     lossless = measure(lab, pause_lossless(case, qos.lossless, qos), before)
     lossy = measure(lab, pause_lossy(case, _lossy(lab.subject), qos), lossless.after)
-    return ReconfiguredRun({"pause_lossless": lossless, "pause_lossy": lossy}, {"configured_lossless": list(seven)})
+    return in_turn({"pause_lossless": lossless, "pause_lossy": lossy}, configured_lossless=list(seven))
 
 
-def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
+def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
     """LSET-6: PFC-1's steps, with less data, for each priority in turn while it alone is lossless."""
     runs: dict[str, Measurement] = {}
     for priority in target:
@@ -157,7 +130,7 @@ def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) ->
             run = measure(other, replace(scenario, data_s=EACH_DATA_S), before)
         runs[f"priority {priority}"] = run
         before = run.after
-    return ReconfiguredRun(runs, {"configured_lossless": "each alone"})
+    return in_turn(runs, configured_lossless="each alone")
 
 
 def of_seven(procedure: Procedure[Any]) -> Procedure[Any]:
@@ -182,7 +155,7 @@ def _configured_as(
     return replace(procedure, measure=measured, targets=targets)
 
 
-def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ReconfiguredRun:
+def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
     """TAG-1: PFC-1's steps for each lossless priority in turn, while both ports trust the tag. TAG-2: once both were
     down and are up again."""
     runs: dict[str, Measurement] = {}
@@ -194,7 +167,7 @@ def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
             run = measure(other, pause_lossless(case, (priority,), other.subject.qos), before)
             runs[f"priority {priority}"] = run
             before = run.after
-    return ReconfiguredRun(runs, {"vlan_id": PRIORITY_TAG})
+    return in_turn(runs, vlan_id=PRIORITY_TAG)
 
 
 def _lossy(subject: PortUnderTest) -> Target:
@@ -260,15 +233,14 @@ def _groups(text: str) -> set[tuple[str, int]]:
 
 
 def reconfigured_case(
-    measured: Callable[[Lab, PlanCase, Target, DutCounters], ReconfiguredRun],
-    targets: Callable[[PortUnderTest], list[Target]],
-) -> Procedure[ReconfiguredRun]:
+    measured: Measure[RunInParts], targets: Callable[[PortUnderTest], list[Target]]
+) -> Procedure[RunInParts]:
     """A case that is measured so, about these targets."""
-    return Procedure(measured, validity_of_each, judge_each, Targets(targets, NEEDS))
+    return in_parts(measured, Targets(targets, NEEDS))
 
 
 watched_seven = of_seven(actions.CASES[actions.DROP_SEVERAL])
-tagged = Procedure(pauses_by_tag, validity_of_each, judge_each, all_lossless_changeable)
+tagged = in_parts(pauses_by_tag, all_lossless_changeable)
 CASES: Table = {
     ONE: reconfigured_case(pauses_of_a_set, one),
     THREE: reconfigured_case(pauses_of_a_set, three),

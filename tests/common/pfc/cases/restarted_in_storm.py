@@ -3,8 +3,7 @@ over; then the watchdog must have restored it, and do in the next storm what WD-
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
@@ -13,9 +12,9 @@ from ..model.counters import DutCounters
 from ..model.traffic import Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .engine import Measured, Procedure, Table
+from .engine import Table
 from .flap import switched_link
-from .parts import OWN, RunInParts, saying
+from .parts import Part, RunInParts, in_parts, saying
 from .watchdog import actions, checks
 from .watchdog.checks import WatchdogRun
 from .watchdog.repeated import storm_and_data
@@ -23,27 +22,10 @@ from .watchdog.until_detected import TIMERS, until_detected
 from .watchdog.watched import all_watched_changeable
 
 SHUTDOWN = PlanCase("shutdown-with-watchdog", "FLAP-6")
+STARTED = "after the port was started"
 
 
-@dataclass(frozen=True)
-class RestartedRun(RunInParts):
-    """A port with a watchdog that was shut down and started.
-
-    Attributes:
-        interrupted: the storm in which it was shut down; `after` was read when the port was up again.
-        later: the next storm, with data in it and after it.
-    """
-
-    interrupted: WatchdogRun
-    later: WatchdogRun
-
-    @property
-    def parts(self) -> Mapping[str, Measured]:
-        """The later storm, as any other; and the one in which the port was shut down."""
-        return {"interrupted_storm": self.interrupted, OWN: self.later}
-
-
-def restart_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RestartedRun:
+def restart_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
     """A storm; when it must have been detected the port is shut down, the storm stopped, the port started; another
     storm, as WD-2's.
 
@@ -53,7 +35,12 @@ def restart_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounte
     lab.subject.qos.check_reached(target)
     with actions.watching_pair(lab) as watchdog:
         interrupted = _interrupted(lab, target, watchdog, before)
-        return RestartedRun(interrupted, storm_and_data(lab, target, watchdog, interrupted.after, is_last=True))
+        later = storm_and_data(lab, target, watchdog, interrupted.after, is_last=True)
+    parts = (
+        Part(interrupted, checks.lone_storm, judge_interrupted, "interrupted_storm"),
+        Part(later, checks.validity, actions.judge, words=STARTED),
+    )
+    return RunInParts(parts, later.settled)
 
 
 def _interrupted(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
@@ -70,17 +57,10 @@ def _interrupted(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounte
     )
 
 
-def validity(run: RestartedRun) -> Iterator[Check]:
-    """Whether both storms were a measurement."""
-    yield from checks.lone_storm(run.interrupted)
-    yield from checks.validity(run.later)
+def judge_interrupted(run: WatchdogRun) -> Iterator[Check]:
+    """The storm is detected, and over once the port was started."""
+    yield from checks.detected(run)
+    yield from saying(checks.restored(run), STARTED)
 
 
-def judge(run: RestartedRun) -> Iterator[Check]:
-    """The first storm is detected, and over once the port was started; the later one has all of WD-2."""
-    yield from checks.detected(run.interrupted)
-    once_started = (*checks.restored(run.interrupted), *actions.judge(run.later))
-    yield from saying(once_started, "after the port was started")
-
-
-CASES: Table = {SHUTDOWN: Procedure(restart_in_storm, validity, judge, all_watched_changeable, is_audited=False)}
+CASES: Table = {SHUTDOWN: in_parts(restart_in_storm, all_watched_changeable, is_audited=False)}

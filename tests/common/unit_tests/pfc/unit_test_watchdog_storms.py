@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.cases.engine import unmet
+from tests.common.pfc.cases.parts import judge
 from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
-from tests.common.pfc.cases.watchdog.all_to_all import AllToAllRun, StormRound, judge
+from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped
 from tests.common.pfc.cases.watchdog.held import TIMERS, WatchedStormsRun, validity
-from tests.common.pfc.cases.watchdog.restored import RESTORED, RestoredRun
-from tests.common.pfc.cases.watchdog.restored import judge as judge_restored
+from tests.common.pfc.cases.watchdog.restored import RESTORED, storm_and_turned
 from tests.common.pfc.lab.lab import PauseSource
 from tests.common.pfc.lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
@@ -66,7 +66,7 @@ def storm_round(first, second, storms_before=0):
 
 def lacking(turned, own):
     """The checks of both rounds that are not PASS."""
-    return unmet(judge(AllToAllRun(turned, own)))
+    return unmet(judge(both_rounds(turned, own)))
 
 
 def test_each_port_has_the_first_storm_once():
@@ -152,14 +152,14 @@ def restored_run(sent=((3, 9),)):
               "resumed": {**dict([passed]), **others}}
     subject = replace(SUBJECT, pair=PortPair(SUBJECT.pair.tx, SUBJECT.pair.rx))
     scenario = Scenario(RESTORED, Storm.LOSSLESS, (3,), (0,))
-    return RestoredRun(
+    return storm_and_turned(
         storm, Measurement(subject, restored, turned, turned, (3,), phases, scenario, PauseSource()), turned
     )
 
 
 def test_a_restored_port_that_holds_its_sender_passes():
     """As any port that was never stormed."""
-    found = unmet(judge_restored(restored_run()))
+    found = unmet(judge(restored_run()))
     assert not found, found
 
 
@@ -167,6 +167,6 @@ def test_a_restored_port_that_holds_its_sender_passes():
     ((), "back-pressure", 3), (((3, 9), (0, 1)), "no-other-back-pressure", 0)])
 def test_what_a_restored_port_sends_is_about_that_port(sent, name, priority):
     """It is the one that data enters by, after the storm."""
-    [check] = unmet(judge_restored(restored_run(sent)))
+    [check] = unmet(judge(restored_run(sent)))
     assert (check.name, check.where) == (name, f"vtb-t0-01 {FIRST} priority {priority}"), check.message
     assert "the ports having changed places" in check.message, check.message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
@@ -17,11 +17,11 @@ from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Measured, Procedure, Table, sending
+from ..engine import Table, sending
 from ..data_loads import DataLoad, data_flows
 from ..flows import again, later
 from ..ingress import equal_ports
-from ..parts import OWN, RunInParts, saying
+from ..parts import Part, RunInParts, in_parts
 from ..storm_sequence import pause_storm
 from ..validity import load_applied
 from . import checks
@@ -38,7 +38,6 @@ IN_BOTH = "in both storms"
 LONG_MS = 2000
 """Longer than what is waited for besides: a storm that is detected, or over, twice as late beside another one shows."""
 LATE_STOP_S = 1.0  # by which a generator may stop a storm later than it is told to
-TURNED = "{} the first to have a storm"
 
 THREE_PORTS = all_watched.where(
     equal_ports,
@@ -88,35 +87,27 @@ class StormRound(WatchdogRun):
         return {**super().details(), "first_storm": self.first, "second_storm": self.second}
 
 
-@dataclass(frozen=True)
-class AllToAllRun(RunInParts):
-    """Two rounds, the watchdog running on.
-
-    Attributes:
-        turned: the storm on the other port begins first, so that the port under test gets its own beside one.
-        own: the storm on the port under test begins first.
-    """
-
-    turned: StormRound
-    own: StormRound
-
-    @property
-    def parts(self) -> Mapping[str, Measured]:
-        """The later round, and the turned one apart."""
-        return {"turned_round": self.turned, OWN: self.own}
-
-
 def all_to_all(
     lab: Lab, case: PlanCase, target: Target, before: DutCounters, timers: Timers, loads: Loads
-) -> AllToAllRun:
-    """Both rounds. What the first one leaves wrong at the port under test shows in its storm of the second."""
+) -> RunInParts:
+    """Two rounds, the watchdog running on. In the first one the storm on the other port begins first, so that the port
+    under test gets its own beside one; what that leaves wrong shows in the second, where its storm is the first."""
     lab.subject.qos.check_reached(target)
     ports = [lab.port, *(port.port for port in equal_ports(lab.subject))]
     with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog:
         watchdog.start(timers)
         turned = _round(lab, target, watchdog, before, ports[::-1], loads)
         own = _round(lab, target, watchdog, turned.after, ports, loads, is_last=True)
-    return AllToAllRun(turned, own)
+    return both_rounds(turned, own)
+
+
+def both_rounds(turned: StormRound, own: StormRound) -> RunInParts:
+    """Both rounds, each with its checks; the numbers of the later one are the case's own."""
+    parts = (
+        Part(own, validity, judge),
+        Part(turned, validity, judge, "turned_round", f"{turned.first} the first to have a storm"),
+    )
+    return RunInParts(parts, own.settled)
 
 
 def _round(
@@ -175,26 +166,14 @@ def _data(lab: Lab, target: Target, ports: Sequence[str], loads: Loads, timers: 
     return data_flows(lab, made)
 
 
-def validity(run: AllToAllRun) -> Iterator[Check]:
-    """Whether both rounds were a measurement."""
-    yield from _validity(run.own)
-    yield from saying(_validity(run.turned), TURNED.format(run.turned.first))
-
-
-def judge(run: AllToAllRun) -> Iterator[Check]:
-    """All checks of both rounds; those of the turned one say so."""
-    yield from _judge(run.own)
-    yield from saying(_judge(run.turned), TURNED.format(run.turned.first))
-
-
-def _validity(run: StormRound) -> Iterator[Check]:
+def validity(run: StormRound) -> Iterator[Check]:
     """Whether a round was a measurement, best cause first."""
     yield from checks.validity(run)
     both = run.in_both
     yield from load_applied(run.subject, both.flows("stormed"), both.pfc_sent_by_all(), IN_BOTH, [Role.TEST])
 
 
-def _judge(run: StormRound) -> Iterator[Check]:
+def judge(run: StormRound) -> Iterator[Check]:
     """All checks of a round that was a measurement."""
     first = {f"{run.first}:{priority}" for priority in run.tested}
     both = first | {f"{run.second}:{priority}" for priority in run.tested}
@@ -231,11 +210,10 @@ def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
 TOO_MUCH = Loads(into=60, among=10, background=9)  # 2 x 60 % are more than the line; none of it may have to leave
 FITTING = Loads(into=40, among=10, background=5)  # 2 x (40 + 5) % all have to
 CASES: Table = {
-    DROP_ALL_TO_ALL: Procedure(
-        partial(all_to_all, timers=Timers(DROP, detection_ms=LONG_MS), loads=TOO_MUCH), validity, judge, THREE_PORTS
+    DROP_ALL_TO_ALL: in_parts(
+        partial(all_to_all, timers=Timers(DROP, detection_ms=LONG_MS), loads=TOO_MUCH), THREE_PORTS
     ),
-    FORWARD_ALL_TO_ALL: Procedure(
-        partial(all_to_all, timers=Timers(FORWARD, restoration_ms=LONG_MS), loads=FITTING), validity, judge,
-        THREE_PORTS_FORWARDING
+    FORWARD_ALL_TO_ALL: in_parts(
+        partial(all_to_all, timers=Timers(FORWARD, restoration_ms=LONG_MS), loads=FITTING), THREE_PORTS_FORWARDING
     ),
 }

@@ -4,8 +4,7 @@ watchdog of another port is stopped and started (WD-19)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...lab.generator import SETTLE_S
@@ -18,13 +17,12 @@ from ...model.ports import PortPair
 from ...model.traffic import Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
-from ..engine import Measured, Procedure, Table, settled_counters
+from ..engine import Procedure, Table, settled_counters
 from ..headroom import CASES as HEADROOM, OVERFLOW
-from ..parts import OWN, RunInParts
+from ..parts import Part, RunInParts, in_parts
 from ..pauses import CASES as PAUSES, LOSSY
-from ..validity import counters_kept, links_kept
 from .actions import storms_over, watching_pair
-from .checks import WatchdogRun, at_queue, detected, lead_s, lone_storm, no_other_storm, restored, storm_unbroken
+from .checks import WatchdogRun, at_queue, detected, kept_lone_storm, lead_s, no_other_storm, restored, storm_unbroken
 from .until_detected import TIMERS, until_detected
 from .watched import NEEDS, all_watched, in_software, watched
 
@@ -38,47 +36,31 @@ STOPPED = "watchdog-stopped"
 """The check of other cases that no watchdog runs."""
 
 
-@dataclass(frozen=True)
-class WatchedRun(RunInParts):
-    """Another case, carried out while a watchdog ran."""
-
-    run: CaseRun
-
-    @property
-    def parts(self) -> Mapping[str, Measured]:
-        """The case, whose numbers are the run's own."""
-        return {OWN: self.run}
-
-    @property
-    def settled(self) -> DutCounters | None:
-        """None: what was read last has the watchdog's rows."""
-        return None
-
-
 def while_watched(
     case: PlanCase, procedure: Procedure[Any], ports: Callable[[PortPair], tuple[str, ...]]
-) -> Procedure[WatchedRun]:
+) -> Procedure[RunInParts]:
     """The procedure of a case, carried out as that one, while the watchdog of these ports of the pair runs: it must not
     detect a storm."""
 
-    def measure(lab: Lab, _: PlanCase, target: Target, before: DutCounters) -> WatchedRun:
+    def measure(lab: Lab, _: PlanCase, target: Target, before: DutCounters) -> RunInParts:
         with watching(lab.dut, ports(lab.subject.pair), lab.subject.qos.lossless) as watchdog:
             watchdog.start(Timers(DROP))
-            return WatchedRun(procedure.measure(lab, case, target, settled_counters(lab)))
+            run = procedure.measure(lab, case, target, settled_counters(lab))
+        return RunInParts((Part(run, validity, judge),), settled=None)  # what was read last has the watchdog's rows
 
-    def validity(found: WatchedRun) -> Iterator[Check]:
-        return (check for check in procedure.validity(found.run) if check.name != STOPPED)
+    def validity(run: CaseRun) -> Iterator[Check]:
+        return (check for check in procedure.validity(run) if check.name != STOPPED)
 
-    def judge(found: WatchedRun) -> Iterator[Check]:
-        yield from procedure.judge(found.run)
-        stormed = sorted({*found.run.storms_detected(), *found.run.stormed()})
+    def judge(run: CaseRun) -> Iterator[Check]:
+        yield from procedure.judge(run)
+        stormed = sorted({*run.storms_detected(), *run.stormed()})
         for queue in stormed:
-            yield fail_unless("no-storm-detected", at_queue(found.run, queue), False, NO_STORM, "one")
+            yield fail_unless("no-storm-detected", at_queue(run, queue), False, NO_STORM, "one")
         if not stormed:
-            yield fail_unless("no-storm-detected", at_port(found.run.subject), True, NO_STORM, "none")
+            yield fail_unless("no-storm-detected", at_port(run.subject), True, NO_STORM, "none")
 
     where_watched = procedure.targets.where(lambda subject: watched(subject.qos), NEEDS)
-    return Procedure(measure, validity, judge, in_software(where_watched))
+    return in_parts(measure, in_software(where_watched))
 
 
 def other_port_restarted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
@@ -101,9 +83,7 @@ def other_port_restarted(lab: Lab, case: PlanCase, target: Target, before: DutCo
 
 def restarted_validity(run: WatchdogRun) -> Iterator[Check]:
     """Whether the storm was a measurement."""
-    yield from links_kept(run)
-    yield from counters_kept(run)
-    yield from lone_storm(run, RESTART_S)
+    yield from kept_lone_storm(run, RESTART_S)
     yield from storm_unbroken(at_priorities(run.subject, run.tested), run.flows("over", Role.STORM))
 
 

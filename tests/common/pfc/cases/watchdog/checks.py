@@ -120,6 +120,13 @@ def lone_storm(run: WatchdogRun, further_s: float = 0.0) -> Iterator[Check]:
     yield from storm_stopped(place, storms)
 
 
+def kept_lone_storm(run: WatchdogRun, further_s: float = 0.0) -> Iterator[Check]:
+    """Whether links stayed up, no counter was cleared, and a storm without data was as `lone_storm` says."""
+    yield from links_kept(run)
+    yield from counters_kept(run)
+    yield from lone_storm(run, further_s)
+
+
 def detected(run: WatchdogRun, when: str = "in the storm") -> Iterator[Check]:
     """The storm was detected, once, on the queues that it paused. `when`: for the messages."""
     for priority in run.tested:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, OPERATIONAL, Timers, Watchdog
@@ -12,8 +12,8 @@ from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Measured, Procedure, Table, sending
-from ..parts import OWN, RunInParts, saying
+from ..engine import Table, sending
+from ..parts import Part, RunInParts, in_parts
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept
 from . import checks
@@ -33,26 +33,7 @@ one waits: polls of hardware come late."""
 TIMERS = Timers(DROP)
 
 
-@dataclass(frozen=True)
-class RepeatedRun(RunInParts):
-    """The storms; each begins with the counters that the one before left.
-
-    Attributes:
-        storms: number of a storm with data in it and after it -> what was measured of it.
-        short: what was measured of those without data, all together.
-    """
-
-    storms: Mapping[int, WatchdogRun]
-    short: WatchdogRun
-
-    @property
-    def parts(self) -> Mapping[str, Measured]:
-        """The first storm, and the others apart."""
-        later = {f"storm_{number}": run for number, run in self.storms.items() if number > 1}
-        return {OWN: self.storms[1], "short_storms": self.short, **later}
-
-
-def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RepeatedRun:
+def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
     """WD-2's storm and data, twice; many short storms; and once more the first. The watchdog is started before the
     first and stopped after the last."""
     lab.subject.qos.check_reached(target)
@@ -61,7 +42,19 @@ def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCount
         second = storm_and_data(lab, target, watchdog, first.after)
         short = _short_storms(lab, target, watchdog, second.after)
         last = storm_and_data(lab, target, watchdog, short.after, is_last=True)
-    return RepeatedRun({1: first, 2: second, STORMS: last}, short)
+    parts = (
+        _with_data(first, 1),
+        _with_data(second, 2),
+        _with_data(last, STORMS),
+        Part(short, validity_of_short, judge_short, "short_storms"),
+    )
+    return RunInParts(parts, last.settled)
+
+
+def _with_data(storm: WatchdogRun, number: int) -> Part[WatchdogRun]:
+    """A storm with data in it and after it; the first one's numbers are the case's own."""
+    key = f"storm_{number}" if number > 1 else ""
+    return Part(storm, checks.validity, judge, key, f"storm {number} of {STORMS}")
 
 
 def _short_storms(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
@@ -108,28 +101,23 @@ def storm_and_data(
     return WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
 
 
-def validity(run: RepeatedRun) -> Iterator[Check]:
-    """Whether each of the storms was a measurement: a short one has to last until it must have been detected."""
-    for number, storm in run.storms.items():
-        yield from saying(checks.validity(storm), f"storm {number} of {STORMS}")
-    yield from links_kept(run.short)
-    yield from counters_kept(run.short)
-    place = at_priorities(run.short.subject, run.short.tested)
-    for short in run.short.flows("over", Role.STORM):
+def validity_of_short(run: WatchdogRun) -> Iterator[Check]:
+    """Whether the short storms were a measurement: each has to last until it must have been detected."""
+    yield from links_kept(run)
+    yield from counters_kept(run)
+    place = at_priorities(run.subject, run.tested)
+    for short in run.flows("over", Role.STORM):
         yield from storm_sent(place, [short], int((short.plan.fps or 0) * TIMERS.latest_detection_s))
 
 
-def judge_each(run: RepeatedRun) -> Iterator[Check]:
-    """All checks of a run that was a measurement."""
-    for number, storm in run.storms.items():
-        yield from saying(judge(storm), f"storm {number} of {STORMS}")
-    short = run.short
-    for priority in short.tested:
-        row = short.gained(short.queue(priority), short.after)
+def judge_short(run: WatchdogRun) -> Iterator[Check]:
+    """Each of the short storms was detected, and is over."""
+    for priority in run.tested:
+        row = run.gained(run.queue(priority), run.after)
         expected = f"{SHORT_STORMS} short storms counted as detected and restored, the queue {OPERATIONAL}"
         met = row.detected == row.restored == SHORT_STORMS and row.status == OPERATIONAL
         seen = f"{row.detected} and {row.restored} ({row.status})"
-        yield fail_unless("storms-counted", at_priority(short.subject, priority), met, expected, seen)
+        yield fail_unless("storms-counted", at_priority(run.subject, priority), met, expected, seen)
 
 
-CASES: Table = {REPEATED: Procedure(storms_one_by_one, validity, judge_each, all_watched)}
+CASES: Table = {REPEATED: in_parts(storms_one_by_one, all_watched)}

@@ -4,8 +4,8 @@ switches off of a port it has to switch on both ways."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from ...lab.lab import Lab
 from ...lab.watchdog import Watchdog, watching
@@ -18,57 +18,43 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import storm_and_load
-from ..engine import Measured, Procedure, Table
-from ..parts import OWN, RunInParts, saying
+from ..engine import Table
+from ..parts import Part, RunInParts, in_parts
 from ..storm_sequence import measure, scenario_flows
 from ..validity import counters_kept, links_kept
 from .actions import storms_over
-from .checks import DATA_S, WatchdogRun, detected, lone_storm, restored
+from .checks import DATA_S, WatchdogRun, detected, kept_lone_storm, restored
 from .until_detected import TIMERS, until_detected
 from .watched import all_watched
 
 RESTORED = PlanCase("watchdog-restored-sender", "WD-15")
 PERCENT = 50  # of the line: test traffic, and background as much
-TURNED = "the ports having changed places"
 
 all_watched_turned = all_watched.where(
     lambda subject: subject.pair.tx.speed_mbps == subject.pair.speed_mbps, "a tx port of the same speed"
 )
 
 
-@dataclass(frozen=True)
-class RestoredRun(RunInParts):
-    """A storm that the watchdog detected, and what the restored port did as a sender.
-
-    Attributes:
-        storm: the storm; `after` was read when its queues must have been restored.
-        turned: PFC-1's steps, the storm on the tx port and the data from the port under test.
-        after: the switch's counters when the watchdog was stopped.
-    """
-
-    storm: WatchdogRun
-    turned: Measurement
-    after: DutCounters
-
-    @property
-    def parts(self) -> Mapping[str, Measured]:
-        """The storm, and what came after it apart."""
-        return {OWN: self.storm, "turned": self.turned}
-
-    @property
-    def settled(self) -> DutCounters | None:
-        """The counters in the end, as those of a `WatchdogRun`."""
-        return replace(self.storm, after=self.after).settled
-
-
-def storm_then_turned(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RestoredRun:
+def storm_then_turned(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
     """The watchdog runs on the port under test alone, all the time."""
     lab.subject.qos.check_reached(target)
     pair = lab.subject.pair
     with watching(lab.dut, (pair.rx.port,), lab.subject.qos.lossless) as watchdog:
         storm = _storm(lab, target, watchdog, before)
         turned = replace(lab, subject=replace(lab.subject, pair=PortPair(pair.tx, pair.rx)))
-        return RestoredRun(storm, _held(turned, case, target, storm.after), watchdog.stop())
+        pauses = _held(turned, case, target, storm.after)
+        stopped = watchdog.stop()
+    return storm_and_turned(storm, pauses, stopped)
+
+
+def storm_and_turned(storm: WatchdogRun, pauses: Measurement, stopped: DutCounters) -> RunInParts:
+    """The storm, and PFC-1's steps once the ports changed places. `stopped`: the counters when the watchdog was stopped
+    in the end."""
+    parts = (
+        Part(storm, kept_lone_storm, judge_storm),
+        Part(pauses, validity_of_turned, judge_pauses, "turned", "the ports having changed places"),
+    )
+    return RunInParts(parts, replace(storm, after=stopped).settled)
 
 
 def _storm(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:
@@ -102,21 +88,17 @@ def held_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
     )
 
 
-def validity(run: RestoredRun) -> Iterator[Check]:
-    """Whether both storms were a measurement."""
-    yield from links_kept(run.storm)
-    yield from counters_kept(run.storm)
-    yield from lone_storm(run.storm)
-    yield from links_kept(run.turned)
-    yield from counters_kept(run.turned)
-    yield from storm_and_load(run.turned)
+def judge_storm(run: WatchdogRun) -> Iterator[Check]:
+    """The storm is detected, and over."""
+    yield from detected(run)
+    yield from restored(run)
 
 
-def judge(run: RestoredRun) -> Iterator[Check]:
-    """The storm is detected, and over; then the port holds its sender as any other."""
-    yield from detected(run.storm)
-    yield from restored(run.storm)
-    yield from saying(judge_pauses(run.turned), TURNED)
+def validity_of_turned(run: Measurement) -> Iterator[Check]:
+    """Whether PFC-1's steps were a measurement; the watchdog of the other port runs, and may."""
+    yield from links_kept(run)
+    yield from counters_kept(run)
+    yield from storm_and_load(run)
 
 
-CASES: Table = {RESTORED: Procedure(storm_then_turned, validity, judge, all_watched_turned)}
+CASES: Table = {RESTORED: in_parts(storm_then_turned, all_watched_turned)}
