@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from ..lab.configuration import NAME, keys_of_port
+from ..lab.configuration import NAME, configured, keys_of_port, read_config
 from ..lab.lab import Lab
 from ..lab.reservation import Rows
 from ..model.errors import QualificationError
@@ -17,6 +18,15 @@ from ..record.case import Target
 SMALLER = 2  # of dynamic_th, a power of two: a quarter of what the group might take of the free pool
 LEAST = -7  # SAI's smallest
 TABLE = "BUFFER_PG_TABLE:"
+
+
+@contextmanager
+def threshold_lowered(lab: Lab, target: Target) -> Iterator[Lab]:
+    """The tested priorities' groups have a profile with a smaller threshold inside the `with` block, their own after
+    it."""
+    config_db = read_config(lab)
+    with configured(lab, config_db, smaller_threshold(lab, config_db, target)):
+        yield lab
 
 
 def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target) -> Rows:

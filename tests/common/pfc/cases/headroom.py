@@ -10,7 +10,6 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from ..lab.configuration import configured, read_config
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES
 from ..model.cables import NS_PER_M, cable_metres, said_cable_length
@@ -25,7 +24,7 @@ from ..model.response_time import response_seconds
 from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
-from .buffer_threshold import smaller_threshold
+from .buffer_threshold import threshold_lowered
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
 from .fresh_watermarks import clear_watermarks
@@ -37,7 +36,7 @@ from .switch_counters import (
     GROUPS, HEADROOM, QUEUES, SHARED, drops_delay_s, gained_by, group_counts, group_drops, headroom_used, of_group,
     priority_groups, queue_watermark_delay_s, queues_used, watermark_delay_s,
 )
-from .targets import CHANGEABLE, all_reached_lossless, each_reached_lossless, several_reached_lossless
+from .targets import all_reached_lossless, changeable, each_reached_lossless, several_reached_lossless
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
@@ -174,14 +173,6 @@ def covered(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> He
 def overflow(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
     """HEAD-3: senders that go on for longer."""
     return _measure(lab, target, beyond=True)
-
-
-def overflow_otherwise(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
-    """HEAD-4: the same where the groups have another profile than the switch was found with: theirs, with a smaller
-    threshold. Then that is put back."""
-    config_db = read_config(lab)
-    with configured(lab, config_db, smaller_threshold(lab, config_db, target)):
-        return _measure(lab, target, beyond=True)
 
 
 def queues_delay_s(subject: PortUnderTest, config_db: ConfigDb) -> float | None:
@@ -523,10 +514,10 @@ def _quantum_bytes(line_percent: float) -> Fraction:
     return QUANTUM_BYTES * Fraction(line_percent) / 100
 
 
+overflowing = Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless)
 CASES: Table = {
     SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless),
     SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless),
-    OVERFLOW: Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless),
-    THRESHOLD_CHANGED: Procedure(overflow_otherwise, was_overflowed, judge_overflow, all_reached_lossless.where(
-        lambda subject: subject.changeable, CHANGEABLE)),
+    OVERFLOW: overflowing,
+    THRESHOLD_CHANGED: overflowing.inside(threshold_lowered, changeable(all_reached_lossless)),
 }

@@ -6,7 +6,7 @@ checks in between are those of PFC-1 to PFC-4, in LSET-7 to LSET-11 and TAG-3 th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -135,31 +135,14 @@ def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) ->
 
 def of_seven(procedure: Procedure[Any]) -> Procedure[Any]:
     """Another case, about a lossless set of seven."""
-    return _configured_as(_lossless, procedure, Targets(all_but_one, NEEDS))
-
-
-def by_tag(procedure: Procedure[Any]) -> Procedure[Any]:
-    """Another case, with frames that are sorted by their tag."""
-    return _configured_as(lambda lab, _: _tagged(lab), procedure, all_lossless_changeable)
-
-
-def _configured_as(
-    configuration: Callable[[Lab, Target], AbstractContextManager[Lab]], procedure: Procedure[Any], targets: Targets
-) -> Procedure[Any]:
-    """Another case, about these targets, on a switch that is configured so for each."""
-
-    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Any:
-        with configuration(lab, target) as other:
-            return procedure.measure(other, case, target, before)
-
-    return replace(procedure, measure=measured, targets=targets)
+    return procedure.inside(_lossless, Targets(all_but_one, NEEDS))
 
 
 def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
     """TAG-1: PFC-1's steps for each lossless priority in turn, while both ports trust the tag. TAG-2: once both were
     down and are up again."""
     runs: dict[str, Measurement] = {}
-    with _tagged(lab) as other:
+    with _tagged(lab, target) as other:
         if case is TAGGED_AFTERWARDS:
             restart_pair(lab)
             before = settled_counters(lab)
@@ -192,7 +175,7 @@ def _lossless(lab: Lab, priorities: Target) -> Iterator[Lab]:
 
 
 @contextmanager
-def _tagged(lab: Lab) -> Iterator[Lab]:
+def _tagged(lab: Lab, _: Target) -> Iterator[Lab]:
     """What to measure with while both ports of the pair trust the tag."""
     pair = lab.subject.pair
     config_db = read_config(lab)
@@ -255,5 +238,5 @@ CASES: Table = {
     SEVEN_WATCHED: replace(watched_seven, targets=watched.in_software(watched_seven.targets), is_audited=False),
     TAGGED: tagged,
     TAGGED_AFTERWARDS: replace(tagged, is_audited=False),
-    TAGGED_STOPPED: by_tag(timing_storms.CASES[timing_storms.STORMS]),
+    TAGGED_STOPPED: timing_storms.CASES[timing_storms.STORMS].inside(_tagged, all_lossless_changeable),
 }

@@ -5,21 +5,22 @@ frames are dropped where they enter would be chance then (`congestion`)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ..lab.configuration import NAME, as_found, configured, keys_of_port, read_config, reference
 from ..lab.lab import Lab
 from ..lab.reservation import Rows
-from ..model.counters import DutCounters
 from ..model.qos import ConfigDb
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSY
-from .congestion import LoadRun, OfferedLoad, load_case, offered_load, timing
+from .congestion import OfferedLoad, load_case, offered_load, timing
 from .engine import Table
 from .ingress import IngressLoad, equal_ports
 from .loads import SECOND
 from .scheduler_shares import WEIGHTED, read_schedulers
-from .targets import CHANGEABLE
+from .targets import changeable
 
 CHANGED_WEIGHT = PlanCase("m2o-weight-changed", "M2O-7", (LOSSY,))
 LOSSY_PERCENT = 75
@@ -28,8 +29,9 @@ that has a third more."""
 MOST_WEIGHT = 100  # of a scheduler, by sonic-scheduler.yang
 
 
-def congest_reweighted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
-    """The load while a queue has another weight.
+@contextmanager
+def reweighted(lab: Lab, _: Target) -> Iterator[Lab]:
+    """A queue has another weight inside the `with` block.
 
     Raises:
         QualificationError: a queue has no scheduler from which its share would follow, or its row is other ports' too;
@@ -38,7 +40,7 @@ def congest_reweighted(lab: Lab, case: PlanCase, target: Target, before: DutCoun
     config_db = read_config(lab)
     rows = heavier(lab, config_db)
     with configured(lab, config_db, rows):
-        return CONGESTION.measure(replace(lab, config_db=as_found(config_db, rows)), case, target, before)
+        yield replace(lab, config_db=as_found(config_db, rows))
 
 
 def too_much_lossy(lab: Lab, target: Target) -> OfferedLoad:
@@ -64,9 +66,7 @@ def heavier(lab: Lab, config_db: ConfigDb) -> Rows:
     return {"SCHEDULER": {NAME: scheduler}, "QUEUE": {key: changed}}
 
 
-changeable = SECOND.where(lambda subject: subject.changeable, CHANGEABLE)
-several_lossy = changeable.where(
+several_lossy = changeable(SECOND).where(
     lambda subject: len(subject.qos.reached_lossy) > 1, "several lossy priorities that DSCP values lead to"
 )
-CONGESTION = load_case(too_much_lossy, several_lossy)
-CASES: Table = {CHANGED_WEIGHT: replace(CONGESTION, measure=congest_reweighted)}
+CASES: Table = {CHANGED_WEIGHT: load_case(too_much_lossy, several_lossy).inside(reweighted)}

@@ -13,7 +13,6 @@ from math import ceil
 from typing import Any
 
 from ..lab.capture import MAC_CONTROL, PFC_OPERATION, Capture, ControlFrame
-from ..lab.configuration import configured, read_config
 from ..lab.generator import Traffic
 from ..lab.generator_ports import capturing, end_capture, start_capture
 from ..lab.lab import Lab
@@ -28,7 +27,7 @@ from ..model.traffic import PAUSE_ADDRESS, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
-from .buffer_threshold import smaller_threshold
+from .buffer_threshold import threshold_lowered
 from .engine import Procedure, Table, sending, settled_counters, unmet
 from .data_loads import DataLoad, data_flows
 from .group_profiles import profiles_command, read_profile
@@ -156,14 +155,6 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Se
     capture, departed = _read(*captured)
     run = SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, capture)
     return replace(run, resumed=_resumed(lab, run, departed)) if lab.clock.exact else run
-
-
-def measure_otherwise(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SentRun:
-    """SENT-3: the same where the groups have another profile than the switch was found with: theirs, with a smaller
-    threshold. Then that is put back."""
-    config_db = read_config(lab)
-    with configured(lab, config_db, smaller_threshold(lab, config_db, target)):
-        return measure(lab, case, target, before)
 
 
 def _captured_ports(lab: Lab) -> list[str]:
@@ -384,9 +375,9 @@ def sends_unused_times_as_zero(asic: str) -> bool:
     return deviation("sent-pause-unused-times", asic, DEVIATIONS).value == "zero"
 
 
+of_first = Procedure(measure, validity, judge, targets.first_lossless)
 CASES: Table = {
-    SINGLE: Procedure(measure, validity, judge, targets.first_lossless),
+    SINGLE: of_first,
     SEVERAL: Procedure(measure, validity, judge, targets.several_lossless),
-    OTHERWISE: Procedure(measure_otherwise, validity, judge, targets.first_lossless.where(
-        lambda subject: subject.changeable, targets.CHANGEABLE)),
+    OTHERWISE: of_first.inside(threshold_lowered, targets.changeable(targets.first_lossless)),
 }

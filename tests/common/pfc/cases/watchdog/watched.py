@@ -6,7 +6,7 @@ from ...lab.watchdog_deviations import changes_action, forwards, is_in_software
 from ...model.qos import PortQos
 from ...record.case import Target
 from ..engine import Targets
-from ..targets import CHANGEABLE, each, together
+from ..targets import changeable, each, together
 
 WATCHED = "that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable)"
 IN_SOFTWARE = "a watchdog in software (STATE_DB PFC_WD_STATE_TABLE|PFC_WD RECOVERY_MECHANISM)"
@@ -37,4 +37,4 @@ all_watched_forwarding = all_watched.where(lambda subject: forwards(subject.asic
 all_watched_changing = all_watched.where(
     lambda subject: changes_action(subject.asic), "a platform whose watchdog takes another action while it runs"
 )
-all_watched_changeable = all_watched.where(lambda subject: subject.changeable, CHANGEABLE)
+all_watched_changeable = changeable(all_watched)
