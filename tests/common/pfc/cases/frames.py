@@ -4,8 +4,9 @@ full line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
@@ -19,8 +20,8 @@ from .engine import Procedure, Table, Targets
 from .pauses import pause_lossless, storm_case
 from .targets import all_lossless, first_lossless, several_lossless
 
-NO_SOURCE = "00:00:00:00:00:00"
-RESERVED_BITS = tuple(range(8, 16))  # the vector's upper byte
+NO_SOURCE = "00:00:00:00:00:00"  # a source says nothing about a pause
+RESERVED_BITS = tuple(range(8, 16))  # the vector's upper byte: they enable nobody
 UNKNOWN_OPERATION_CODE = 0x0102  # IEEE 802.3, table 31A-1: reserved; PFC is 0x0101
 NEIGHBOUR_ADDRESS = "01:80:C2:00:00:0F"  # IEEE 802.1Q, table 8-1: reserved, for nothing; PFC's ends in 01
 OTHER_ETHER_TYPE = 0x88B5  # IEEE 802: for local experiments; MAC control is 0x8808
@@ -53,49 +54,18 @@ Sizes = tuple[tuple[int, int], ...]  # bytes with FCS and weights
 FrameMaker = Callable[[Target, Lab], PauseFrame]
 
 
-def zero_source(target: Target, lab: Lab) -> PauseFrame:
-    """PFC for the target from 00:00:00:00:00:00: the source says nothing about a pause."""
-    return replace(pfc_frame(target, MAX_QUANTA), source=NO_SOURCE)
+def pfc(named: Sequence[int] | None = None, **fields: Any) -> FrameMaker:
+    """PFC of the longest time for some priorities (None: for the target), with other values in some fields."""
+    return lambda target, lab: replace(pfc_frame(target if named is None else named, MAX_QUANTA), **fields)
 
 
-def all_enabled(target: Target, lab: Lab) -> PauseFrame:
-    """PFC for all eight priorities, whether or not data reaches them."""
-    return pfc_frame(PRIORITIES, MAX_QUANTA)
-
-
-def one_time(target: Target, lab: Lab) -> PauseFrame:
-    """A time for each priority of the target, and no enable bit: no time is valid."""
-    return replace(pfc_frame(target, MAX_QUANTA), enabled=())
-
-
-def all_times(target: Target, lab: Lab) -> PauseFrame:
-    """Times for all eight priorities, and no enable bit."""
-    return replace(pfc_frame(PRIORITIES, MAX_QUANTA), enabled=())
-
-
-def reserved_enabled(target: Target, lab: Lab) -> PauseFrame:
-    """Times for all eight priorities, and only the vector's eight reserved bits: they enable nobody."""
-    return replace(pfc_frame(PRIORITIES, MAX_QUANTA), enabled=RESERVED_BITS)
-
-
-def unknown_operation(target: Target, lab: Lab) -> PauseFrame:
-    """What would be PFC for the target, with an operation code that stands for nothing."""
-    return replace(pfc_frame(target, MAX_QUANTA), operation_code=UNKNOWN_OPERATION_CODE)
+all_times = pfc(PRIORITIES, enabled=())
+"""Times for all eight priorities, and no enable bit: no time is valid."""
 
 
 def other_destination(target: Target, lab: Lab) -> PauseFrame:
     """PFC for the target, to the host behind the tx port: it must neither be obeyed nor forwarded there."""
     return replace(pfc_frame(target, MAX_QUANTA), destination=lab.builder.mac(lab.subject.pair.tx.port))
-
-
-def neighbour(target: Target, lab: Lab) -> PauseFrame:
-    """PFC for the target, to an address that differs from the right one in its last four bits only."""
-    return replace(pfc_frame(target, MAX_QUANTA), destination=NEIGHBOUR_ADDRESS)
-
-
-def other_type(target: Target, lab: Lab) -> PauseFrame:
-    """What would be PFC for the target, with an ether type that is not MAC control's."""
-    return replace(pfc_frame(target, MAX_QUANTA), ether_type=OTHER_ETHER_TYPE)
 
 
 def valid(frame: FrameMaker, targets: Targets) -> Procedure[Measurement]:
@@ -171,20 +141,28 @@ def sized(sizes: Callable[[Lab], Sizes]) -> Procedure[Measurement]:
 
 
 FRAMES: Table = {
-    ZERO_SOURCE_SINGLE: valid(zero_source, first_lossless),
-    ZERO_SOURCE_SEVERAL: valid(zero_source, several_lossless),
-    ALL_ENABLED: valid(all_enabled, all_lossless),
-    NONE_ENABLED_SINGLE: invalid(one_time, "PFC frames with a time and no enable bit", first_lossless),
+    ZERO_SOURCE_SINGLE: valid(pfc(source=NO_SOURCE), first_lossless),
+    ZERO_SOURCE_SEVERAL: valid(pfc(source=NO_SOURCE), several_lossless),
+    ALL_ENABLED: valid(pfc(PRIORITIES), all_lossless),  # whether or not data reaches them
+    NONE_ENABLED_SINGLE: invalid(pfc(enabled=()), "PFC frames with a time and no enable bit", first_lossless),
     NONE_ENABLED_SEVERAL: invalid(all_times, "PFC frames with eight times and no enable bit", all_lossless),
-    RESERVED_ENABLED: invalid(reserved_enabled, "PFC frames with reserved enable bits only", all_lossless),
+    RESERVED_ENABLED: invalid(
+        pfc(PRIORITIES, enabled=RESERVED_BITS),
+        "PFC frames with reserved enable bits only",
+        all_lossless,
+    ),
     UNKNOWN_OPERATION: invalid(
-        unknown_operation, f"MAC control frames of operation code 0x{UNKNOWN_OPERATION_CODE:04x}", all_lossless
+        pfc(operation_code=UNKNOWN_OPERATION_CODE),
+        f"MAC control frames of operation code 0x{UNKNOWN_OPERATION_CODE:04x}",
+        all_lossless,
     ),
     OTHER_DESTINATION: invalid(other_destination, "PFC frames to another destination", all_lossless),
     OTHER_TYPE: invalid(
-        other_type, f"frames of ether type 0x{OTHER_ETHER_TYPE:04x} that are PFC otherwise", all_lossless
+        pfc(ether_type=OTHER_ETHER_TYPE),
+        f"frames of ether type 0x{OTHER_ETHER_TYPE:04x} that are PFC otherwise",
+        all_lossless,
     ),
-    NEIGHBOUR: invalid(neighbour, f"PFC frames to {NEIGHBOUR_ADDRESS}", all_lossless),
+    NEIGHBOUR: invalid(pfc(destination=NEIGHBOUR_ADDRESS), f"PFC frames to {NEIGHBOUR_ADDRESS}", all_lossless),
 }
 SIZES: Table = {
     SMALLEST: sized(smallest),
