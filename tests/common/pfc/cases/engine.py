@@ -4,8 +4,8 @@ was a measurement, and what is judged. Each family of cases has a table, `CASES`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -73,12 +73,6 @@ class Targets:
         return None if self.on(subject) else (self.wider.lack(subject) if self.wider else None) or self.needs
 
 
-Measure = Callable[[Lab, PlanCase, Target, DutCounters], RunT]
-"""The course of a case, as of `Procedure`."""
-Around = Callable[[Lab, Target], AbstractContextManager[Lab]]
-"""A state of the switch for one target of a case, until the `with` block ends; it gives what to measure with in it."""
-
-
 @dataclass(frozen=True)
 class Procedure(Generic[RunT]):
     """How a test case is carried out.
@@ -94,7 +88,7 @@ class Procedure(Generic[RunT]):
             links stay up.
     """
 
-    measure: Measure[RunT]
+    measure: Callable[[Lab, PlanCase, Target, DutCounters], RunT]
     validity: Callable[[RunT], Iterable[Check]]
     judge: Callable[[RunT], Iterable[Check]]
     targets: Targets
@@ -107,15 +101,6 @@ class Procedure(Generic[RunT]):
         settled = settled_counters(lab) if before is None else before
         run = self.measure(lab, case, target, settled)
         return found(run, self.validity, self.judge)
-
-    def inside(self, around: Around, targets: Targets | None = None) -> Procedure[RunT]:
-        """The same, measured inside what `around` enters. `targets`: what it is about then; None: the same."""
-
-        def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunT:
-            with around(lab, target) as other:
-                return self.measure(other, case, target, before)
-
-        return replace(self, measure=measure, targets=self.targets if targets is None else targets)
 
 
 Table = Mapping[PlanCase, Procedure[Any]]

@@ -33,7 +33,7 @@ from ..record.verdict import Check
 from . import checks, storm_sequence
 from .engine import Table, sending, settled_counters, unmet
 from .data_loads import DataLoad, data_flows
-from .parts import Part, RunInParts, in_parts
+from .parts import CasePart, RunInParts, in_parts
 from .switch_counters import PORTS, port_counts
 from .targets import all_lossless
 from .validity import counters_kept, load_applied, watchdog_stopped
@@ -165,11 +165,11 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Ru
             runs on, the link is told to be up, and the watchdog is stopped.
     """
     flap = measure_flap(lab, LINKS_DOWN[case], target, before)
-    own = Part(flap, flap_validity, judge_flap)
+    own = CasePart(flap, flap_validity, judge_flap)
     if unmet([*flap_validity(flap), *judge_flap(flap)]):
         return RunInParts((own,), settled=None)
     pauses = storm_sequence.measure(lab, pfc_1_at_its_load(lab, case, target), flap.after)
-    afterwards = Part(pauses, checks.validity, checks.judge, "afterwards")
+    afterwards = CasePart(pauses, checks.validity, checks.judge, "afterwards")
     return RunInParts((own, afterwards), pauses.after)
 
 

@@ -25,6 +25,7 @@ from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
 from .buffer_threshold import threshold_lowered
+from .changed_switch import changeable, inside
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
 from .fresh_watermarks import clear_watermarks
@@ -36,7 +37,7 @@ from .switch_counters import (
     GROUPS, HEADROOM, QUEUES, SHARED, drops_delay_s, gained_by, group_counts, group_drops, headroom_used, of_group,
     priority_groups, queue_watermark_delay_s, queues_used, watermark_delay_s,
 )
-from .targets import all_reached_lossless, changeable, each_reached_lossless, several_reached_lossless
+from .targets import all_reached_lossless, each_reached_lossless, several_reached_lossless
 
 SINGLE = PlanCase("headroom-single-lossless", "HEAD-1", (LOSSLESS,))
 SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
@@ -519,5 +520,5 @@ CASES: Table = {
     SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless),
     SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless),
     OVERFLOW: overflowing,
-    THRESHOLD_CHANGED: overflowing.inside(threshold_lowered, changeable(all_reached_lossless)),
+    THRESHOLD_CHANGED: inside(threshold_lowered, overflowing, changeable(all_reached_lossless)),
 }

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
+from ..lab.lab import Lab
 from ..model.counters import DutCounters
+from ..record.case import PlanCase, Target
 from ..record.verdict import Check
-from .engine import Measure, Procedure, RunT, Targets
+from .engine import Procedure, RunT, Targets
 
 
 @dataclass(frozen=True)
-class Part(Generic[RunT]):
+class CasePart(Generic[RunT]):
     """One of the measurements of a case.
 
     Attributes:
@@ -40,7 +42,7 @@ class RunInParts:
         configured: how the switch was configured for them, for the record.
     """
 
-    parts: tuple[Part[Any], ...]
+    parts: tuple[CasePart[Any], ...]
     settled: DutCounters | None
     configured: Mapping[str, Any] = field(default_factory=dict)
 
@@ -52,7 +54,11 @@ class RunInParts:
         return found
 
 
-def in_parts(measure: Measure[RunInParts], targets: Targets, is_audited: bool = True) -> Procedure[RunInParts]:
+MeasureParts = Callable[[Lab, PlanCase, Target, DutCounters], RunInParts]
+"""The course of such a case, as of `Procedure.measure`."""
+
+
+def in_parts(measure: MeasureParts, targets: Targets, is_audited: bool = True) -> Procedure[RunInParts]:
     """The procedure of a case that is measured so: its checks are those of its parts."""
     return Procedure(measure, validity, judge, targets, is_audited)
 

@@ -23,13 +23,14 @@ from ..model.qos import PRIORITIES
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS
 from . import class_pauses, headroom, sent_pauses, timing_storms
+from .changed_switch import CHANGEABLE, changeable, inside
 from .checks import judge, validity
-from .engine import Measure, Procedure, Table, Targets, settled_counters
-from .parts import Part, RunInParts, in_parts
+from .engine import Procedure, Table, Targets, settled_counters
+from .parts import CasePart, MeasureParts, RunInParts, in_parts
 from .pauses import global_pause, pause_lossless, pause_lossy
 from .restarted_port import restart_pair
 from .storm_sequence import measure
-from .targets import CHANGEABLE, all_lossless_changeable
+from .targets import all_lossless
 from .watchdog import actions, watched
 
 ONE = PlanCase("lossless-set-one", "LSET-1")
@@ -56,7 +57,7 @@ GROUPS_DEADLINE_S = 20.0  # until the switch has derived priority groups; buffer
 def in_turn(runs: Mapping[str, Measurement], **configured: Any) -> RunInParts:
     """Storms by their keys in the record, in the order in which they were measured; `configured`: how the switch was,
     for the record."""
-    parts = tuple(Part(run, validity, judge, name) for name, run in runs.items())
+    parts = tuple(CasePart(run, validity, judge, name) for name, run in runs.items())
     return RunInParts(parts, parts[-1].run.settled, configured)
 
 
@@ -135,7 +136,7 @@ def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) ->
 
 def of_seven(procedure: Procedure[Any]) -> Procedure[Any]:
     """Another case, about a lossless set of seven."""
-    return procedure.inside(_lossless, Targets(all_but_one, NEEDS))
+    return inside(_lossless, procedure, Targets(all_but_one, NEEDS))
 
 
 def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
@@ -216,14 +217,14 @@ def _groups(text: str) -> set[tuple[str, int]]:
 
 
 def reconfigured_case(
-    measured: Measure[RunInParts], targets: Callable[[PortUnderTest], list[Target]]
+    measured: MeasureParts, targets: Callable[[PortUnderTest], list[Target]]
 ) -> Procedure[RunInParts]:
     """A case that is measured so, about these targets."""
     return in_parts(measured, Targets(targets, NEEDS))
 
 
 watched_seven = of_seven(actions.CASES[actions.DROP_SEVERAL])
-tagged = in_parts(pauses_by_tag, all_lossless_changeable)
+tagged = in_parts(pauses_by_tag, changeable(all_lossless))
 CASES: Table = {
     ONE: reconfigured_case(pauses_of_a_set, one),
     THREE: reconfigured_case(pauses_of_a_set, three),
@@ -238,5 +239,5 @@ CASES: Table = {
     SEVEN_WATCHED: replace(watched_seven, targets=watched.in_software(watched_seven.targets), is_audited=False),
     TAGGED: tagged,
     TAGGED_AFTERWARDS: replace(tagged, is_audited=False),
-    TAGGED_STOPPED: timing_storms.CASES[timing_storms.STORMS].inside(_tagged, all_lossless_changeable),
+    TAGGED_STOPPED: inside(_tagged, timing_storms.CASES[timing_storms.STORMS], changeable(all_lossless)),
 }

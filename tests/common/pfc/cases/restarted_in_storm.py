@@ -14,7 +14,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Table
 from .flap import switched_link
-from .parts import Part, RunInParts, in_parts, saying
+from .parts import CasePart, RunInParts, in_parts, saying
 from .watchdog import actions, checks
 from .watchdog.checks import WatchdogRun
 from .watchdog.repeated import storm_and_data
@@ -37,8 +37,8 @@ def restart_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounte
         interrupted = _interrupted(lab, target, watchdog, before)
         later = storm_and_data(lab, target, watchdog, interrupted.after, is_last=True)
     parts = (
-        Part(interrupted, checks.lone_storm, judge_interrupted, "interrupted_storm"),
-        Part(later, checks.validity, actions.judge, words=STARTED),
+        CasePart(interrupted, checks.lone_storm, judge_interrupted, "interrupted_storm"),
+        CasePart(later, checks.validity, actions.judge, words=STARTED),
     )
     return RunInParts(parts, later.settled)
 

@@ -15,12 +15,12 @@ from ..lab.reservation import Rows
 from ..model.qos import ConfigDb
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSY
+from .changed_switch import changeable, inside
 from .congestion import OfferedLoad, load_case, offered_load, timing
 from .engine import Table
 from .ingress import IngressLoad, equal_ports
 from .loads import SECOND
 from .scheduler_shares import WEIGHTED, read_schedulers
-from .targets import changeable
 
 CHANGED_WEIGHT = PlanCase("m2o-weight-changed", "M2O-7", (LOSSY,))
 LOSSY_PERCENT = 75
@@ -69,4 +69,4 @@ def heavier(lab: Lab, config_db: ConfigDb) -> Rows:
 several_lossy = changeable(SECOND).where(
     lambda subject: len(subject.qos.reached_lossy) > 1, "several lossy priorities that DSCP values lead to"
 )
-CASES: Table = {CHANGED_WEIGHT: load_case(too_much_lossy, several_lossy).inside(reweighted)}
+CASES: Table = {CHANGED_WEIGHT: inside(reweighted, load_case(too_much_lossy, several_lossy))}

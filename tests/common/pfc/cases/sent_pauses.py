@@ -28,6 +28,7 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
 from .buffer_threshold import threshold_lowered
+from .changed_switch import changeable, inside
 from .engine import Procedure, Table, sending, settled_counters, unmet
 from .data_loads import DataLoad, data_flows
 from .group_profiles import profiles_command, read_profile
@@ -379,5 +380,5 @@ of_first = Procedure(measure, validity, judge, targets.first_lossless)
 CASES: Table = {
     SINGLE: of_first,
     SEVERAL: Procedure(measure, validity, judge, targets.several_lossless),
-    OTHERWISE: of_first.inside(threshold_lowered, targets.changeable(targets.first_lossless)),
+    OTHERWISE: inside(threshold_lowered, of_first, changeable(targets.first_lossless)),
 }

@@ -8,7 +8,6 @@ from ..model.qos import PortQos
 from ..record.case import Target
 from .engine import Targets
 
-CHANGEABLE = "a switch whose configuration may be changed (a virtual testbed, or --pfc-change-config on hardware)"
 Priorities = Callable[[PortQos], Target]
 
 
@@ -22,17 +21,11 @@ def together(priorities: Priorities, least: int = 0, needs: str = "") -> Targets
     return Targets(lambda subject: [priorities(subject.qos)] if len(priorities(subject.qos)) >= least else [], needs)
 
 
-def changeable(targets: Targets) -> Targets:
-    """The same on switches whose configuration may be changed."""
-    return targets.where(lambda subject: subject.changeable, CHANGEABLE)
-
-
 whole_port = Targets(lambda subject: [()])
 each_lossless = each(lambda qos: qos.lossless)  # one that no DSCP value reaches is refused when it is carried out
 all_lossless = together(lambda qos: qos.lossless)
 first_lossless = together(lambda qos: qos.lossless[:1])  # for what is asked of all of them together in another case
 several_lossless = together(lambda qos: qos.lossless, 2, "several lossless priorities")
-all_lossless_changeable = changeable(all_lossless)
 all_lossy = together(lambda qos: qos.reached_lossy)  # perhaps none of them
 each_reached_lossless = each(lambda qos: qos.reached_lossless, "a lossless priority that some DSCP value leads to")
 all_reached_lossless = together(lambda qos: qos.reached_lossless, 1, each_reached_lossless.needs)

@@ -21,7 +21,7 @@ from ..engine import Table, sending
 from ..data_loads import DataLoad, data_flows
 from ..flows import again, later
 from ..ingress import equal_ports
-from ..parts import Part, RunInParts, in_parts
+from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import pause_storm
 from ..validity import load_applied
 from . import checks
@@ -104,8 +104,8 @@ def all_to_all(
 def both_rounds(turned: StormRound, own: StormRound) -> RunInParts:
     """Both rounds, each with its checks; the numbers of the later one are the case's own."""
     parts = (
-        Part(own, validity, judge),
-        Part(turned, validity, judge, "turned_round", f"{turned.first} the first to have a storm"),
+        CasePart(own, validity, judge),
+        CasePart(turned, validity, judge, "turned_round", f"{turned.first} the first to have a storm"),
     )
     return RunInParts(parts, own.settled)
 

@@ -19,7 +19,7 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
 from ..engine import Procedure, Table, settled_counters
 from ..headroom import CASES as HEADROOM, OVERFLOW
-from ..parts import Part, RunInParts, in_parts
+from ..parts import CasePart, RunInParts, in_parts
 from ..pauses import CASES as PAUSES, LOSSY
 from .actions import storms_over, watching_pair
 from .checks import WatchdogRun, at_queue, detected, kept_lone_storm, lead_s, no_other_storm, restored, storm_unbroken
@@ -46,7 +46,8 @@ def while_watched(
         with watching(lab.dut, ports(lab.subject.pair), lab.subject.qos.lossless) as watchdog:
             watchdog.start(Timers(DROP))
             run = procedure.measure(lab, case, target, settled_counters(lab))
-        return RunInParts((Part(run, validity, judge),), settled=None)  # what was read last has the watchdog's rows
+        # settled: what was read last has the watchdog's rows
+        return RunInParts((CasePart(run, validity, judge),), settled=None)
 
     def validity(run: CaseRun) -> Iterator[Check]:
         return (check for check in procedure.validity(run) if check.name != STOPPED)

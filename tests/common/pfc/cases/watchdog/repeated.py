@@ -13,7 +13,7 @@ from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Table, sending
-from ..parts import Part, RunInParts, in_parts
+from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept
 from . import checks
@@ -46,15 +46,15 @@ def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCount
         _with_data(first, 1),
         _with_data(second, 2),
         _with_data(last, STORMS),
-        Part(short, validity_of_short, judge_short, "short_storms"),
+        CasePart(short, validity_of_short, judge_short, "short_storms"),
     )
     return RunInParts(parts, last.settled)
 
 
-def _with_data(storm: WatchdogRun, number: int) -> Part[WatchdogRun]:
+def _with_data(storm: WatchdogRun, number: int) -> CasePart[WatchdogRun]:
     """A storm with data in it and after it; the first one's numbers are the case's own."""
     key = f"storm_{number}" if number > 1 else ""
-    return Part(storm, checks.validity, judge, key, f"storm {number} of {STORMS}")
+    return CasePart(storm, checks.validity, judge, key, f"storm {number} of {STORMS}")
 
 
 def _short_storms(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) -> WatchdogRun:

@@ -19,7 +19,7 @@ from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import storm_and_load
 from ..engine import Table
-from ..parts import Part, RunInParts, in_parts
+from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import measure, scenario_flows
 from ..validity import counters_kept, links_kept
 from .actions import storms_over
@@ -51,8 +51,8 @@ def storm_and_turned(storm: WatchdogRun, pauses: Measurement, stopped: DutCounte
     """The storm, and PFC-1's steps once the ports changed places. `stopped`: the counters when the watchdog was stopped
     in the end."""
     parts = (
-        Part(storm, kept_lone_storm, judge_storm),
-        Part(pauses, validity_of_turned, judge_pauses, "turned", "the ports having changed places"),
+        CasePart(storm, kept_lone_storm, judge_storm),
+        CasePart(pauses, validity_of_turned, judge_pauses, "turned", "the ports having changed places"),
     )
     return RunInParts(parts, replace(storm, after=stopped).settled)
 

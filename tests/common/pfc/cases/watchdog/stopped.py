@@ -11,7 +11,7 @@ from ...record.case import PlanCase, Target
 from ..checks import judge as judge_pauses
 from ..checks import validity as pauses_valid
 from ..engine import Table, settled_counters
-from ..parts import Part, RunInParts, in_parts
+from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import measure
 from .actions import watching_pair
 from .checks import WatchdogRun, detected, kept_lone_storm
@@ -35,8 +35,8 @@ def stop_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
         storm = WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
     pauses = measure(lab, held_scenario(lab, case, target), settled_counters(lab))
     parts = (
-        Part(storm, kept_lone_storm, detected),
-        Part(pauses, pauses_valid, judge_pauses, "afterwards", "once the watchdog was stopped in a storm"),
+        CasePart(storm, kept_lone_storm, detected),
+        CasePart(pauses, pauses_valid, judge_pauses, "afterwards", "once the watchdog was stopped in a storm"),
     )
     return RunInParts(parts, pauses.settled)
 

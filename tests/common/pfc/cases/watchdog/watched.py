@@ -5,8 +5,9 @@ from __future__ import annotations
 from ...lab.watchdog_deviations import changes_action, forwards, is_in_software
 from ...model.qos import PortQos
 from ...record.case import Target
+from ..changed_switch import changeable
 from ..engine import Targets
-from ..targets import changeable, each, together
+from ..targets import each, together
 
 WATCHED = "that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable)"
 IN_SOFTWARE = "a watchdog in software (STATE_DB PFC_WD_STATE_TABLE|PFC_WD RECOVERY_MECHANISM)"
