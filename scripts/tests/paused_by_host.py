@@ -20,7 +20,7 @@ import snappi
 from scripts.campaign.broken_testbed import KnownDut, OpenSsh
 from scripts.tests.pause_lab import HOST, INTERFACES, SWITCH, connected_ports
 from tests.common.pfc.cases.checks import judge, validity
-from tests.common.pfc.cases.engine import found, settled_counters
+from tests.common.pfc.cases.engine import finding_of, settled_counters
 from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.storm_sequence import measure
@@ -89,7 +89,7 @@ class Bench:
                 settled = self._settled[cable]
                 storm = measure(lab, scenario, settled_counters(lab) if settled is None else settled)
                 storm = lab.pause_source.confirmed(lab, storm)
-                finding = found(storm, validity, judge)
+                finding = finding_of(storm, validity, judge)
                 self._settled[cable] = finding.settled
                 if {check.name for check in finding.invalid} != {"storm-unbroken"}:
                     break

@@ -30,7 +30,7 @@ SHORT = 16_384  # 83.9 us
 
 
 @dataclass(frozen=True)
-class TimedForTwo:
+class PauseOfPeriod:
     """A pause frame of each period.
 
     Attributes:
@@ -52,25 +52,28 @@ class TimedForTwo:
         return TimedPause(quanta, Fraction(self.at_us))
 
 
-Storm = tuple[TimedForTwo, ...]
-BOTH = TimedForTwo(0, MAX_QUANTA, MAX_QUANTA)
+Storm = tuple[PauseOfPeriod, ...]
+BOTH = PauseOfPeriod(0, MAX_QUANTA, MAX_QUANTA)
 STORMS: Mapping[PlanCase, Mapping[int, tuple[Storm, ...]]] = {  # periods in 4 ms -> storms
     OWN_TIMES: {
-        COUNT: ((TimedForTwo(0, MAX_QUANTA, SHORT),), (TimedForTwo(0, SHORT, MAX_QUANTA),)),
-        SHORT_COUNT: ((TimedForTwo(0, SHORT_QUANTA, MAX_QUANTA),),),  # lost where a time is rounded as the longest one
+        COUNT: ((PauseOfPeriod(0, MAX_QUANTA, SHORT),), (PauseOfPeriod(0, SHORT, MAX_QUANTA),)),
+        # a short time is lost where it is rounded as the longest one
+        SHORT_COUNT: ((PauseOfPeriod(0, SHORT_QUANTA, MAX_QUANTA),),),
     },
     ONE_RESUMES: {COUNT: (
-        (BOTH, TimedForTwo(100, 0, None)),
-        (BOTH, TimedForTwo(100, None, 0)),
-        (BOTH, TimedForTwo(100, 0, 0)),
-        (BOTH, TimedForTwo(100, 0, MAX_QUANTA)),
-        (BOTH, TimedForTwo(100, MAX_QUANTA, 0)),
-        (BOTH, TimedForTwo(100, None, None, rest=0)),
-        (TimedForTwo(0, MAX_QUANTA, MAX_QUANTA, rest=0),),
+        (BOTH, PauseOfPeriod(100, 0, None)),
+        (BOTH, PauseOfPeriod(100, None, 0)),
+        (BOTH, PauseOfPeriod(100, 0, 0)),
+        (BOTH, PauseOfPeriod(100, 0, MAX_QUANTA)),
+        (BOTH, PauseOfPeriod(100, MAX_QUANTA, 0)),
+        (BOTH, PauseOfPeriod(100, None, None, rest=0)),
+        (PauseOfPeriod(0, MAX_QUANTA, MAX_QUANTA, rest=0),),
     )},
     INTERLEAVED: {
-        COUNT: ((TimedForTwo(0, MAX_QUANTA, None), TimedForTwo(100, None, MAX_QUANTA)),),
-        4 * COUNT: ((TimedForTwo(0, SHORT, None), *(TimedForTwo(at_us, None, SHORT // 4) for at_us in (40, 80, 120))),),
+        COUNT: ((PauseOfPeriod(0, MAX_QUANTA, None), PauseOfPeriod(100, None, MAX_QUANTA)),),
+        4 * COUNT: ((
+            PauseOfPeriod(0, SHORT, None), *(PauseOfPeriod(at_us, None, SHORT // 4) for at_us in (40, 80, 120)),
+        ),),
     },
 }
 

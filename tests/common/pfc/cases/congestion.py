@@ -222,13 +222,13 @@ class LoadRun(CaseRun):
 LoadMaker = Callable[[Lab, Target], OfferedLoad]
 
 
-def load_case(offered: LoadMaker, found: Targets) -> Procedure[LoadRun]:
+def load_case(offered: LoadMaker, targets: Targets) -> Procedure[LoadRun]:
     """A case that is one load, which `offered` makes for a port and a case's target."""
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
         return measure(lab, offered(lab, target), target, before)
 
-    return Procedure(measured, validity, judge, found)
+    return Procedure(measured, validity, judge, targets)
 
 
 def offered_load(

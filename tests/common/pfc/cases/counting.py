@@ -155,8 +155,8 @@ def measure_pauses(lab: Lab, case: PlanCase, target: Target, before: DutCounters
         late = settled_counters(lab, also=also)
         late_s = lab.clock.now()
         phases = {"storm": lab.generator.stats([storm.name])}
-    own = _own(lab, early_s - quiet_s, late_s - early_s)
-    allowed = _gained(lab.port, quiet, early).each(own)
+    allowance = _allowance(lab, early_s - quiet_s, late_s - early_s)
+    allowed = _gained(lab.port, quiet, early).each(allowance)
     history = _port_gained(lab.port, early, late, (*map(PAUSED_US.format, PRIORITIES), *map(ENDS.format, PRIORITIES)))
     return PausesRun(lab.subject, early, late, late, target, phases, allowed, history)
 
@@ -175,16 +175,16 @@ def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
     before = settled_counters(patient, also=also)
     before_s = lab.clock.now()
     run = storm_sequence.measure(patient, scenario, before, also)
-    own = _own(lab, before_s - idle_s, lab.clock.now() - before_s)
+    allowance = _allowance(lab, before_s - idle_s, lab.clock.now() - before_s)
     quiet, early, storming, late = (
         queue_by_queue(run.subject, groups, one) for one in (idle, run.before, run.during, run.after)
     )
     octets = {port: _port_gained(port, run.before, run.after, OCTETS) for port in ends}
-    allowed = early.since(quiet).each(own)
+    allowed = early.since(quiet).each(allowance)
     return DataRun(**vars(run), early=early, storming=storming, late=late, allowed=allowed, octets=octets)
 
 
-def _own(lab: Lab, idle_s: float, lasted_s: float) -> Callable[[int], int]:
+def _allowance(lab: Lab, idle_s: float, lasted_s: float) -> Callable[[int], int]:
     """What a counter gained on the idle switch -> how much it may gain in the run that nobody sent."""
     return lambda idle: own_frames(lab.clock.exact) + may_gain(idle, max(idle_s, 1.0), lasted_s)
 

@@ -55,7 +55,7 @@ class Targets:
     """What a case is about on a port.
 
     Attributes:
-        on: the targets on a port: the case is carried out once for each. None: it cannot be carried out there.
+        on: the targets on a port: the case is carried out once for each. Empty: it cannot be carried out there.
         needs: what a port has to have for that, for a note: "several lossless priorities".
         wider: those that these are part of: what they need is needed too.
     """
@@ -100,14 +100,16 @@ class Procedure(Generic[RunT]):
         read."""
         settled = settled_counters(lab) if before is None else before
         run = self.measure(lab, case, target, settled)
-        return found(run, self.validity, self.judge)
+        return finding_of(run, self.validity, self.judge)
 
 
 Table = Mapping[PlanCase, Procedure[Any]]
 """The cases of a family."""
 
 
-def found(run: RunT, validity: Callable[[RunT], Iterable[Check]], judge: Callable[[RunT], Iterable[Check]]) -> Finding:
+def finding_of(
+    run: RunT, validity: Callable[[RunT], Iterable[Check]], judge: Callable[[RunT], Iterable[Check]]
+) -> Finding:
     """What a run comes to: it is judged if it was a measurement."""
     invalid = unmet(validity(run))
     return Finding([] if invalid else list(judge(run)), invalid, run.evidence(), run.settled)

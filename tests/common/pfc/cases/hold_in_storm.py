@@ -1,5 +1,5 @@
 """A pause storm on the port under test while data runs that comes in by any port, until everything that was held has
-left: the steps that SPEED-4 and HEAD share."""
+left: the steps that M2O-6, SPEED-4 and HEAD share."""
 
 from __future__ import annotations
 

@@ -39,9 +39,7 @@ class IngressLoad:
     delay_s: float = 0.0
 
 
-def ingress_flows(
-    lab: Lab, loads: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = ()
-) -> list[FlowPlan]:
+def ingress_flows(lab: Lab, loads: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...]) -> list[FlowPlan]:
     """The flows of these loads, all of role TEST; `mix`: sizes of frames and their weights; empty: `FRAME_BYTES`
     each."""
     return data_flows(lab, [

@@ -124,7 +124,7 @@ def paused_from_each(lab: Lab, case: PlanCase, target: Target, before: DutCounte
 
 
 def paused_slower(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeldRun:
-    """The same while lossless priorities are paused at the port under test."""
+    """What `into_slower` sends, while lossless priorities are paused at the port under test."""
     paused = lab.subject.qos.reached_lossless
     return measure(lab, Hold(paused, tuple(_slower_line(lab, hold_s(lab))), lab.delays.port_s), before)
 

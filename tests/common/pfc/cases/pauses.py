@@ -13,10 +13,10 @@ from ..model.qos import DSCP_VALUES, PRIORITIES, PortQos
 from ..model.scenario import Scenario, Storm
 from ..model.traffic import pfc_frame
 from ..record.case import PlanCase, Target
-from . import targets
 from .checks import judge, validity
 from .engine import Procedure, Table, Targets
 from .storm_sequence import measure
+from .targets import all_lossy, each_lossless, several_lossless, whole_port
 
 SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
 SEVERAL_LOSSLESS = PlanCase("pause-lossless-several", "PFC-2")
@@ -90,19 +90,19 @@ def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     return SCENARIOS[case](case, target, qos)
 
 
-def storm_case(scenario: Callable[[Lab, PlanCase, Target], Scenario], found: Targets) -> Procedure[Measurement]:
+def storm_case(scenario: Callable[[Lab, PlanCase, Target], Scenario], targets: Targets) -> Procedure[Measurement]:
     """A case that is one scenario, confirmed by the source of its pauses."""
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
         return lab.pause_source.confirmed(lab, measure(lab, scenario(lab, case, target), before))
 
-    return Procedure(measured, validity, judge, found)
+    return Procedure(measured, validity, judge, targets)
 
 
 CASES: Table = {
-    case: storm_case(lambda lab, case, target: make_scenario(case, target, lab.subject.qos), found)
-    for case, found in (
-        (SINGLE_LOSSLESS, targets.each_lossless), (SEVERAL_LOSSLESS, targets.several_lossless),
-        (LOSSY, targets.all_lossy), (GLOBAL_PAUSE, targets.whole_port),
+    case: storm_case(lambda lab, case, target: make_scenario(case, target, lab.subject.qos), targets)
+    for case, targets in (
+        (SINGLE_LOSSLESS, each_lossless), (SEVERAL_LOSSLESS, several_lossless), (LOSSY, all_lossy),
+        (GLOBAL_PAUSE, whole_port),
     )
 }

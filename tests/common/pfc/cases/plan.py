@@ -62,7 +62,7 @@ def deviations() -> tuple[Deviation, ...]:
 
 
 def targets(case: PlanCase, subject: PortUnderTest) -> list[Target]:
-    """What a case is about on a port: once for each target. None: it cannot be carried out there (`lack_of`)."""
+    """What a case is about on a port: once for each target. Empty: it cannot be carried out there (`lack_of`)."""
     return [] if lacking(case, subject) else procedures()[case].targets.on(subject)
 
 

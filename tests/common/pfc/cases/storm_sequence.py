@@ -101,7 +101,7 @@ def measure(
         lab.generator.stop(sent.names(Role.STORM))
         lab.clock.sleep(SETTLE_S)
         phases["drained"] = drain(lab, sent.names(Role.STORM, Role.TEST))
-        phases["resumed"] = _without_a_storm(lab, scenario, sent)
+        phases["resumed"] = _without_a_storm(lab, sent)
         after = lab.dut.counters(also=also)
     return Measurement(lab.subject, before, during, after, scenario.tested, phases, scenario, lab.pause_source)
 
@@ -118,7 +118,7 @@ def _look_on(lab: Lab, scenario: Scenario, traffic: Traffic) -> None:
     lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), left_s)
 
 
-def _without_a_storm(lab: Lab, scenario: Scenario, traffic: Traffic) -> dict[str, FlowStats]:
+def _without_a_storm(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:
     """The same data again, if the storm held any. The switch's counters have everything by then: the next scenario
     begins with them."""
     names = traffic.names(phase=RESUMED)

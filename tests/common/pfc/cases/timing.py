@@ -475,13 +475,13 @@ def _to_scale(run: TimingRun) -> Iterator[Check]:
     yield fail_unless("length-to-scale", place, abs(off) <= unsure, expected, seen)
 
 
-def timed_case(course: Callable[[Target], Course], found: Targets) -> Procedure[TimingRun]:
+def timed_case(course: Callable[[Target], Course], targets: Targets) -> Procedure[TimingRun]:
     """A case of storms and what they leave of the line; `course` makes what it sends for its target."""
 
     def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimingRun:
         return measure(lab, course(target), target, before)
 
-    return Procedure(measured, validity, judge, found)
+    return Procedure(measured, validity, judge, targets)
 
 
 TARGETS = {THROTTLED: all_lossless, REFRESHED: first_lossless}  # refreshes of each of them are in CLASS-2

@@ -10,7 +10,7 @@ from math import floor
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Finding, found
+from ..cases.engine import Finding, finding_of
 from ..cases.fresh_watermarks import clear_watermarks
 from ..cases.switch_counters import HEADROOM, SHARED, is_polled, priority_groups, watermark_delay_s
 from ..lab.generator import Traffic
@@ -129,7 +129,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     runs = measure_together(parts, before, build=build)
     lab.clock.sleep(age_s)
     marks = read_watermarks(lab.dut) if is_counted else Watermarks({}, {}, {})
-    return [found(one, validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
+    return [finding_of(one, validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
 
 
 def full_parts(

@@ -30,7 +30,7 @@ class ChainRun(Measurement):
     """One run, measured at the two ends of the chain.
 
     Attributes:
-        hops: the switches between them.
+        hops: all switches of the chain, its ends included.
         readings: of each time, the counters of each switch.
     """
 

@@ -10,7 +10,7 @@ import pytest
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
 from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
-from tests.common.pfc.cases.watchdog.timers import Outage, OutagesRun, _time_kept, validity
+from tests.common.pfc.cases.watchdog.timers import StormOnTraffic, TimedStormsRun, _time_kept, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -180,11 +180,11 @@ def test_times_from_counts(buffered):
     }
     late = {name: dataclasses.replace(flow, frames_tx=4711) for name, flow in stats.items()}
     early = {name: dataclasses.replace(flow, frames_tx=flow.frames_tx + 4711) for name, flow in stats.items()}
-    outage = Outage(SUBJECT, Timers(DROP), late, early, stats, True, "")
-    low, high = outage.detection_ms(flow)
+    storm = StormOnTraffic(SUBJECT, Timers(DROP), late, early, stats, True, "")
+    low, high = storm.detection_ms(flow)
     assert low <= 300 <= high and high - low < 3, (float(low), float(high))
-    assert abs(outage.restoration_ms(flow) - 250) < Fraction("0.1"), float(outage.restoration_ms(flow))
-    assert dataclasses.replace(outage, exact=False).late_ms == 200, "a poll and 100 ms on hardware"
+    assert abs(storm.restoration_ms(flow) - 250) < Fraction("0.1"), float(storm.restoration_ms(flow))
+    assert dataclasses.replace(storm, exact=False).late_ms == 200, "a poll and 100 ms on hardware"
 
 
 @pytest.mark.parametrize("sent, received, lacking", [
@@ -200,8 +200,8 @@ def test_a_generator_that_sends_later_what_was_held_tells_no_times(sent, receive
     stats = {"test": FlowStats(flow, False, round(1_000_000 * sent), round(1_000_000 * received)),
              "background": FlowStats(free, False, 1_000_000, 1_000_000)}
     begun = {name: dataclasses.replace(one, frames_tx=0) for name, one in stats.items()}
-    outage = Outage(SUBJECT, Timers(DROP), begun, stats, stats, False, "")
-    assert [check.name for check in unmet(_time_kept(outage))] == lacking, stats
+    storm = StormOnTraffic(SUBJECT, Timers(DROP), begun, stats, stats, False, "")
+    assert [check.name for check in unmet(_time_kept(storm))] == lacking, stats
 
 
 class Starts:
@@ -254,7 +254,7 @@ def test_statistics_of_all_queues_and_of_the_watched_ones_in_one_answer():
     }, rows
 
 
-def outage_of(timers, lasted_s=1.0, gap="", test_tx=1000, label=""):
+def storm_on_traffic(timers, lasted_s=1.0, gap="", test_tx=1000, label=""):
     """A storm of so many seconds on test traffic of which so many frames were sent, on an exact clock."""
     storm = FlowPlan("storm", Role.STORM, None, 64, fps=5960)
     test = FlowPlan("test", Role.TEST, 3, 1024, 40.0, seconds=3)
@@ -262,15 +262,15 @@ def outage_of(timers, lasted_s=1.0, gap="", test_tx=1000, label=""):
         "storm": FlowStats(storm, False, round(5960 * lasted_s), 0, gap=gap),
         "test": FlowStats(test, False, test_tx, 0),
     }
-    return Outage(SUBJECT, timers, stats, stats, stats, True, label)
+    return StormOnTraffic(SUBJECT, timers, stats, stats, stats, True, label)
 
 
-def lacking_of(*outages):
+def lacking_of(*storms):
     """Names of the checks that say why these storms were no measurement, where background and links do not matter."""
     none = dict.fromkeys(PORTS, (0,) * 8)
     read = DutCounters(none, none, {}, {}, (), {})
-    phases = {outage.label: outage.stats for outage in outages}
-    run = OutagesRun(SUBJECT, read, read, read, (3,), phases, outages[-1].timers, (), outages)
+    phases = {storm.label: storm.stats for storm in storms}
+    run = TimedStormsRun(SUBJECT, read, read, read, (3,), phases, storms[-1].timers, (), storms)
     return [check.name for check in unmet(validity(run)) if check.name not in ("link-up", "lossy-background")]
 
 
@@ -280,7 +280,7 @@ def lacking_of(*outages):
 def test_a_storm_ends_after_it_is_detected_and_before_the_data(lasted_s, lacking):
     """It is sent at twice the rate that holds a pause: half of it would do, if it were only to hold one. And who stops
     it late, on a busy machine, has no data left by which to see when the switch restores the queue."""
-    assert lacking_of(outage_of(Timers(DROP, 400, 200, 200), lasted_s)) == lacking, lasted_s
+    assert lacking_of(storm_on_traffic(Timers(DROP, 400, 200, 200), lasted_s)) == lacking, lasted_s
 
 
 @pytest.mark.parametrize(("wrong", "lacking"), [
@@ -288,7 +288,7 @@ def test_a_storm_ends_after_it_is_detected_and_before_the_data(lasted_s, lacking
 ])
 def test_each_of_several_storms_has_to_be_a_measurement(wrong, lacking):
     """Not the last one only: there is a row of numbers of each."""
-    first, last = outage_of(Timers(DROP), label="first", **wrong), outage_of(Timers(DROP), label="last")
+    first, last = storm_on_traffic(Timers(DROP), label="first", **wrong), storm_on_traffic(Timers(DROP), label="last")
     assert lacking_of(first, last) == lacking, wrong
     assert lacking_of(last, first) == lacking, wrong
 

@@ -71,7 +71,7 @@ def _storm(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) ->
 def _held(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
     """PFC-1's steps on the lab's pair, whichever its port under test was."""
     pair = lab.subject.pair
-    scenario = held_scenario(lab, case, target)
+    scenario = pfc_1_scenario(lab, case, target)
     flows = [
         replace(flow, enters=pair.rx.port, leaves=pair.tx.port) if flow.role is Role.STORM
         else replace(flow, enters=pair.tx.port, leaves=pair.rx.port)
@@ -80,7 +80,7 @@ def _held(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Meas
     return measure(lab, scenario, before, traffic=lab.builder.build(flows))
 
 
-def held_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
+def pfc_1_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
     """PFC-1's scenario (of several priorities PFC-2's), shorter."""
     return Scenario(
         case, Storm.LOSSLESS, target, lab.subject.qos.others(target), test_percent=PERCENT, background_percent=PERCENT,

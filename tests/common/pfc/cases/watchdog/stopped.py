@@ -15,7 +15,7 @@ from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import measure
 from .actions import watching_pair
 from .checks import WatchdogRun, detected, kept_lone_storm
-from .restored import held_scenario
+from .restored import pfc_1_scenario
 from .until_detected import TIMERS, until_detected
 from .watched import all_watched
 
@@ -33,7 +33,7 @@ def stop_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
         lab.clock.sleep(SETTLE_S)
         phases = {"over": lab.generator.stats(storms)}
         storm = WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
-    pauses = measure(lab, held_scenario(lab, case, target), settled_counters(lab))
+    pauses = measure(lab, pfc_1_scenario(lab, case, target), settled_counters(lab))
     parts = (
         CasePart(storm, kept_lone_storm, detected),
         CasePart(pauses, pauses_valid, judge_pauses, "afterwards", "once the watchdog was stopped in a storm"),

@@ -51,7 +51,7 @@ LATE_MS = Fraction(100)  # on hardware a poll may be one late (as Timers.poll_ms
 
 
 @dataclass(frozen=True)
-class Outage:
+class StormOnTraffic:
     """One storm on running traffic.
 
     Attributes:
@@ -77,8 +77,8 @@ class Outage:
         return pause_ms if self.exact else LATE_MS + self.timers.poll_ms
 
     @property
-    def storm(self) -> FlowStats:
-        """The storm."""
+    def pauses(self) -> FlowStats:
+        """The flow of its pause frames."""
         return self.flows(Role.STORM)[0]
 
     def flows(self, role: Role) -> list[FlowStats]:
@@ -96,9 +96,8 @@ class Outage:
     def restoration_ms(self, flow: FlowStats) -> Fraction:
         """From the storm's end until frames of a test flow arrived again. What was neither sent nor received, of what
         was due, fell into the storm and into this time."""
-        storm = self.storm
         missing = self.held(flow) + flow.frames_tx - flow.frames_rx
-        storm_s = Fraction(storm.frames_tx, storm.plan.fps or 1)
+        storm_s = Fraction(self.pauses.frames_tx, self.pauses.plan.fps or 1)
         return (missing / self._fps(flow) - storm_s) * MS_PER_S
 
     def _fps(self, flow: FlowStats) -> Fraction:
@@ -127,45 +126,45 @@ class Outage:
 
 
 @dataclass(frozen=True)
-class OutagesRun(WatchdogRun):
+class TimedStormsRun(WatchdogRun):
     """Storms on running traffic, one after the other. The times of the watchdog are those of the last one; the
     phases are the three moments at which the flows of each were counted.
 
     Attributes:
-        outages: the storms.
+        storms: each of them.
         rows: how the switch was configured in one of them; None: as found.
     """
 
-    outages: Sequence[Outage]
+    storms: Sequence[StormOnTraffic]
     rows: Rows | None = None
 
     def details(self) -> dict[str, Any]:
         """Also what the counts of each storm say."""
-        times = {outage.label: outage.times() for outage in self.outages}
+        times = {storm.label: storm.times() for storm in self.storms}
         configured = {} if self.rows is None else {"rows": self.rows}
         return {**super().details(), "watchdog_times": times, **configured}
 
 
-def with_several_times(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> OutagesRun:
+def with_several_times(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimedStormsRun:
     """WD-5: for each of the times data, a storm on it, the storm's end, restoration, the data's end."""
     lab.subject.qos.check_reached(target)
     with watching_pair(lab) as watchdog:
-        outages = [outage(lab, target, watchdog, timers, str(timers)) for timers in TIMES]
-        return _read(lab, target, before, watchdog, outages)
+        storms = [measure_storm(lab, target, watchdog, timers, str(timers)) for timers in TIMES]
+        return _read(lab, target, before, watchdog, storms)
 
 
-def while_buffer_changes(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> OutagesRun:
+def while_buffer_changes(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimedStormsRun:
     """WD-8: a storm on running traffic, as found; with a smaller threshold of the groups that the storm fills: those of
     the tested priorities on the tx port; and as found again. The watchdog runs on."""
     lab.subject.qos.check_reached(target)
     config_db = read_config(lab)
     rows = smaller_threshold(lab, config_db, target)
     with watching_pair(lab) as watchdog:
-        outages = [outage(lab, target, watchdog, SAME_TIMES, "threshold as found")]
+        storms = [measure_storm(lab, target, watchdog, SAME_TIMES, "threshold as found")]
         with configured(lab, config_db, rows):
-            outages.append(outage(lab, target, watchdog, SAME_TIMES, "smaller threshold"))
-        outages.append(outage(lab, target, watchdog, SAME_TIMES, "threshold put back"))
-        return replace(_read(lab, target, before, watchdog, outages), rows=rows)
+            storms.append(measure_storm(lab, target, watchdog, SAME_TIMES, "smaller threshold"))
+        storms.append(measure_storm(lab, target, watchdog, SAME_TIMES, "threshold put back"))
+        return replace(_read(lab, target, before, watchdog, storms), rows=rows)
 
 
 def _spare_s(exact: bool) -> float:
@@ -174,7 +173,7 @@ def _spare_s(exact: bool) -> float:
     return SPARE_S if exact else WALL_SPARE_S
 
 
-def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: str) -> Outage:
+def measure_storm(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: str) -> StormOnTraffic:
     """One storm; the data runs from before it until after the restoration. The watchdog is started with these times
     first, unless it has them already."""
     spare_s = _spare_s(lab.clock.exact)
@@ -199,78 +198,80 @@ def outage(lab: Lab, target: Target, watchdog: Watchdog, timers: Timers, label: 
         lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), spare_s / 2)
         lab.clock.sleep(SETTLE_S)
         stats = lab.generator.stats(traffic.flows)
-        return Outage(lab.subject, timers, begun, running, stats, lab.clock.exact, label)
+        return StormOnTraffic(lab.subject, timers, begun, running, stats, lab.clock.exact, label)
 
 
-def _read(lab: Lab, target: Target, before: DutCounters, watchdog: Watchdog, outages: list[Outage]) -> OutagesRun:
+def _read(
+    lab: Lab, target: Target, before: DutCounters, watchdog: Watchdog, storms: list[StormOnTraffic]
+) -> TimedStormsRun:
     """What came of these storms; stops the watchdog."""
     lab.clock.sleep(lab.delays.port_s)
     after = watchdog.stop()
     phases = {
-        phase: stats for outage in outages
+        phase: stats for storm in storms
         for phase, stats in (
-            (f"{outage.label}, before the storm", outage.begun), (f"{outage.label}, data still sent", outage.running),
-            (outage.label, outage.stats),
+            (f"{storm.label}, before the storm", storm.begun), (f"{storm.label}, data still sent", storm.running),
+            (storm.label, storm.stats),
         )
     }
-    timers = outages[-1].timers
-    return OutagesRun(lab.subject, before, after, after, target, phases, timers, watchdog.queues, outages)
+    timers = storms[-1].timers
+    return TimedStormsRun(lab.subject, before, after, after, target, phases, timers, watchdog.queues, storms)
 
 
-def validity(run: OutagesRun) -> Iterator[Check]:
+def validity(run: TimedStormsRun) -> Iterator[Check]:
     """Whether each of the storms was a measurement. It has to last, by its frames and their rate, until it must have
     been detected: a shorter one says nothing about a watchdog that does not see it; and data has to outlast it."""
     subject = run.subject
     place = at_priorities(run.subject, run.tested)
     yield from links_kept(run)
     yield from counters_kept(run)
-    for outage in run.outages:
-        storm = outage.storm
-        latest_s = outage.timers.latest_detection_s
-        yield from storm_held(place, [storm], subject.pair.speed_mbps, latest_s + _spare_s(outage.exact))
-        yield from storm_sent(place, [storm], int((storm.plan.fps or 0) * latest_s))
-        seconds = storm.frames_tx / (storm.plan.fps or 1)
-        most_s = latest_s + 2 * _spare_s(outage.exact)
+    for storm in run.storms:
+        pauses = storm.pauses
+        latest_s = storm.timers.latest_detection_s
+        yield from storm_held(place, [pauses], subject.pair.speed_mbps, latest_s + _spare_s(storm.exact))
+        yield from storm_sent(place, [pauses], int((pauses.plan.fps or 0) * latest_s))
+        seconds = pauses.frames_tx / (pauses.plan.fps or 1)
+        most_s = latest_s + 2 * _spare_s(storm.exact)
         expected = f"a storm of at most {most_s:g} s"
         seen = f"{seconds:.1f} s: this machine, or the generator, stopped it late"
         yield error_unless("storm-ended", place, seconds <= most_s, expected, seen)
-        yield from storm_stopped(place, [storm])
-        yield from storm_unbroken(place, [storm])
-        yield from _time_kept(outage)
+        yield from storm_stopped(place, [pauses])
+        yield from storm_unbroken(place, [pauses])
+        yield from _time_kept(storm)
         pushed = run.pfc_sent_by_all()
-        when = f"({outage.label})"
-        yield from load_applied(subject, outage.stats.values(), pushed, when, [Role.TEST])
-    yield from lossy_in_background(subject, run.outages[-1].flows(Role.BACKGROUND))
+        when = f"({storm.label})"
+        yield from load_applied(subject, storm.stats.values(), pushed, when, [Role.TEST])
+    yield from lossy_in_background(subject, run.storms[-1].flows(Role.BACKGROUND))
 
 
-def _time_kept(outage: Outage) -> Iterator[Check]:
+def _time_kept(storm: StormOnTraffic) -> Iterator[Check]:
     """What a storm held had not been sent when it was counted. A generator that had made up for it, or whose data had
     ended and was made up for, says nothing."""
-    for flow in outage.flows(Role.TEST) if not outage.exact else ():
-        missing = outage.held(flow)
+    for flow in storm.flows(Role.TEST) if not storm.exact else ():
+        missing = storm.held(flow)
         met = missing > 1 or flow.frames_rx == flow.frames_tx  # nothing was dropped: the storm did nothing at all
-        place = at_priority(outage.subject, priority_of(flow))
-        expected = f"fewer frames sent than were due ({outage.label})"
+        place = at_priority(storm.subject, priority_of(flow))
+        expected = f"fewer frames sent than were due ({storm.label})"
         yield error_unless("time-kept", place, met, expected, f"{round(missing)} fewer")
 
 
-def judge(run: OutagesRun) -> Iterator[Check]:
+def judge(run: TimedStormsRun) -> Iterator[Check]:
     """All checks of a run that was a measurement."""
-    for outage in run.outages:
-        for flow in outage.flows(Role.TEST):
-            yield from _in_time(outage, flow)
-        yield from everything_received("background-unaffected", run.subject, outage.flows(Role.BACKGROUND), "")
+    for storm in run.storms:
+        for flow in storm.flows(Role.TEST):
+            yield from _in_time(storm, flow)
+        yield from everything_received("background-unaffected", run.subject, storm.flows(Role.BACKGROUND), "")
     for priority in run.tested:
         place = at_priority(run.subject, priority)
         row = run.gained(run.queue(priority), run.after)
-        expected = f"{len(run.outages)} storms counted as detected and restored"
-        met = row.detected == row.restored == len(run.outages)
+        expected = f"{len(run.storms)} storms counted as detected and restored"
+        met = row.detected == row.restored == len(run.storms)
         yield fail_unless("storms-counted", place, met, expected, f"{row.detected} and {row.restored}")
         lost = sum(
             flow.frames_tx - flow.frames_rx
-            for outage in run.outages for flow in outage.flows(Role.TEST) if priority_of(flow) == priority
+            for storm in run.storms for flow in storm.flows(Role.TEST) if priority_of(flow) == priority
         )
-        percent = 0 if all(outage.exact for outage in run.outages) else EDGE_PERCENT
+        percent = 0 if all(storm.exact for storm in run.storms) else EDGE_PERCENT
         expected = f"the {lost} frames that were lost in `pfcwd show stats` TX DROP"
         expected += f" ({percent} % more or less)" if percent else ""
         met = abs(row.tx_dropped - lost) * 100 <= lost * percent
@@ -278,19 +279,19 @@ def judge(run: OutagesRun) -> Iterator[Check]:
     yield from no_other_storm(run)
 
 
-def _in_time(outage: Outage, flow: FlowStats) -> Iterator[Check]:
+def _in_time(storm: StormOnTraffic, flow: FlowStats) -> Iterator[Check]:
     """Detection and restoration within their bounds (`Timers`)."""
-    place = at_priority(outage.subject, priority_of(flow))
-    timers = outage.timers
-    earliest, latest = timers.detection_bounds_ms(outage.subject.asic, outage.late_ms)
-    low, high = outage.detection_ms(flow)
-    met = high >= earliest - outage.late_ms and low <= latest
-    expected = f"detection {float(earliest):.0f} to {float(latest):.0f} ms after the storm began ({outage.label})"
+    place = at_priority(storm.subject, priority_of(flow))
+    timers = storm.timers
+    earliest, latest = timers.detection_bounds_ms(storm.subject.asic, storm.late_ms)
+    low, high = storm.detection_ms(flow)
+    met = high >= earliest - storm.late_ms and low <= latest
+    expected = f"detection {float(earliest):.0f} to {float(latest):.0f} ms after the storm began ({storm.label})"
     yield fail_unless("detection-time", place, met, expected, f"{float(low):.1f} to {float(high):.1f} ms")
-    earliest, latest = timers.restoration_bounds_ms(outage.late_ms)
-    seen = outage.restoration_ms(flow)
-    met = earliest - outage.late_ms <= seen <= latest
-    expected = f"frames again {float(earliest):.0f} to {float(latest):.0f} ms after the storm ended ({outage.label})"
+    earliest, latest = timers.restoration_bounds_ms(storm.late_ms)
+    seen = storm.restoration_ms(flow)
+    met = earliest - storm.late_ms <= seen <= latest
+    expected = f"frames again {float(earliest):.0f} to {float(latest):.0f} ms after the storm ended ({storm.label})"
     yield fail_unless("restoration-time", place, met, expected, f"{float(seen):.1f} ms")
 
 

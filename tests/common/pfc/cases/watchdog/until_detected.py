@@ -1,4 +1,4 @@
-"""What WD-15, WD-16 and FLAP-6 begin with: a storm without data, until the watchdog must have detected it."""
+"""What WD-15, WD-16, WD-19 and FLAP-6 begin with: a storm without data, until the watchdog must have detected it."""
 
 from __future__ import annotations
 
