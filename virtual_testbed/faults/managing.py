@@ -206,7 +206,7 @@ class WatchdogRestoresInStorm(NumberedFault):
     (buildimage#29203); with `one_in=N` one in N of them is seen, so that slow ones are missed.
 
     Raises:
-        ValueError: `all` is something else.
+        ValueError: `all` is something else; or both are given.
     """
 
     name = "watchdog-restores-in-storm"
@@ -217,6 +217,8 @@ class WatchdogRestoresInStorm(NumberedFault):
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
         self._is_all = choice(options, "all", "yes", "no") == "yes"
+        if self._is_all and "one_in" in options:
+            raise ValueError("it takes one of the options all=yes and one_in, not both")
 
     def watchdog_sees_in_storm(self, queue: int, first: Sample, others: bool, sample: Sample) -> Sample:
         """No pause more, and none that lasts."""

@@ -31,9 +31,10 @@ class Publisher:
         """Make fields of the database's hashes, which others may have set back, at least these numbers. Raises
         DatabaseError.
         """
-        replies = self._connection.batch([("HMGET", key, *fields) for key, fields in hashes.items() if fields])
+        rows = [(key, fields) for key, fields in hashes.items() if fields]
+        replies = self._connection.batch([("HMGET", key, *fields) for key, fields in rows])
         commands: list[tuple[str, ...]] = []
-        for (key, fields), found in zip(((key, fields) for key, fields in hashes.items() if fields), replies):
+        for (key, fields), found in zip(rows, replies, strict=True):
             higher = [text for (name, value), old in zip(fields.items(), found) if old is None or int(value) > int(old)
                       for text in (name, value)]
             if higher:

@@ -99,8 +99,13 @@ def _clear_queue_watermarks() -> None:
     watermarkstat.clear(this_switch(), watermarkstat.QUEUE)
 
 
-for _name in ("unicast", "multicast", "all"):
+for _name in ("unicast", "all"):
     queue_watermark.command(_name, help=f"Clear user watermark of {_name} queues")(_clear_queue_watermarks)
+
+
+@queue_watermark.command("multicast")
+def queue_watermark_multicast() -> None:
+    """Clear user watermark of multicast queues. This switch holds nothing there: nothing to do."""
 
 
 def main() -> None:

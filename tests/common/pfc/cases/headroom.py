@@ -201,8 +201,8 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         **({"shared_used": SHARED} if beyond else {}),
         **({} if queues_s is None else {"queues_used": QUEUES}),
     }
-    before = settled_counters(lab, drops_s, {"headroom": profiles_command(tx.port), **drops})
-    headroom = read_headroom(before.printed["headroom"], lab.config_db, subject.qos, tx.port)
+    profiles = lab.dut.ask({"profiles": profiles_command(tx.port)})["profiles"]
+    headroom = read_headroom(profiles, lab.config_db, subject.qos, tx.port)
     to_the_cell = beyond and lab.clock.exact
     frame_bytes = SMALLEST_BYTES[subject.ip_version] if to_the_cell else FRAME_BYTES
     limits = {
@@ -212,9 +212,13 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     quanta = _quanta(subject, headroom, limits, beyond)
     age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), lab.delays.port_s, drops_s, queues_s or 0.0)
     groups = {tx.port: [one.group for one in headroom.values()]}
-    clear_watermarks(lab, age_s, {
+    counted = clear_watermarks(lab, age_s, {
         command: {lab.port: target} if command == QUEUES else groups for command in marks.values()
     })
+    if HEADROOM not in counted:
+        raise QualificationError(f"{subject.where(port=tx.port)}: the switch counts no watermark of headroom")
+    marks = {name: command for name, command in marks.items() if command in counted}
+    before = settled_counters(lab, 0, drops)
     load = IngressLoad(tx, target, 100, hold_s(lab))
     held = measure(lab, Hold(target, (load,), age_s, quanta, frame_bytes, {**marks, **drops}), before)
     used = headroom_used(held.after.printed["headroom_used"], tx.port)
@@ -423,7 +427,8 @@ def _shared_shown(run: HeadroomRun, priority: int, filled: Filled) -> Iterator[C
     room = filled.headroom.room
     cell = filled.cell
     if room is None or cell is None or filled.off is None or abs(filled.off) > BORDER_CELLS:
-        due = int(filled.flow.frames_rx * filled.flow.plan.mean_bytes) - filled.used
+        reserved = room.size_bytes if room is not None else 0
+        due = max(0, int(filled.flow.frames_rx * filled.flow.plan.mean_bytes) - filled.used - reserved)
         least, most = due // 2, room.pool_bytes if room is not None else run.subject.buffer.size_bytes
     else:
         due = filled.flow.frames_rx * cell - filled.used - room.size_bytes

@@ -23,6 +23,8 @@ GROUPS = "show priority-group drop counters"
 HEADROOM = "show priority-group watermark headroom"
 SHARED = "show priority-group watermark shared"
 QUEUES = "show queue watermark unicast"
+WATERMARKS_LATE_S = 5.0
+"""How much later than its poll a watermark may show: all of a switch are read one after the other before any is."""
 PORT_COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
 IN_OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
 OUT_OCTETS = "SAI_PORT_STAT_IF_OUT_OCTETS"
@@ -170,14 +172,14 @@ def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
             f"{device}: its watermarks of priority groups are not polled, {COUNTER_TABLE}|PG_WATERMARK is not enabled:"
             " expected enable (`counterpoll watermark enable`)"
         )
-    return period_s(config_db, device, "PG_WATERMARK") + LATE_S
+    return period_s(config_db, device, "PG_WATERMARK") + WATERMARKS_LATE_S
 
 
 def queue_watermark_delay_s(config_db: ConfigDb, device: str) -> float | None:
     """The same of queues' watermarks; None: they are not polled."""
     if not is_polled(config_db, "QUEUE_WATERMARK"):
         return None
-    return period_s(config_db, device, "QUEUE_WATERMARK") + LATE_S
+    return period_s(config_db, device, "QUEUE_WATERMARK") + WATERMARKS_LATE_S
 
 
 def drops_delay_s(lab: Lab) -> float:

@@ -92,7 +92,7 @@ DEVIATIONS = (
         date(2026, 11, 27),
     ),
     Deviation(
-        "watchdog-restores-without-pauses",
+        "watchdog-counts-pauses-to-restore",
         ("cisco-8000",),
         "no",
         "its script asks for the pause status of the queue alone (sonic-swss pfc_restore_cisco-8000.lua), which is"
@@ -100,7 +100,7 @@ DEVIATIONS = (
         date(2026, 11, 29),
     ),
     Deviation(
-        "watchdog-restores-without-pauses",
+        "watchdog-counts-pauses-to-restore",
         (),
         "yes",
         "a queue is restored after a time in which no pause frame was counted (sonic-swss pfc_restore.lua)",
@@ -152,9 +152,9 @@ def detects_at_empty_queue(asic: str) -> bool:
     return _holds("watchdog-detects-at-empty-queue", asic)
 
 
-def restores_without_pauses(asic: str) -> bool:
+def counts_pauses_to_restore(asic: str) -> bool:
     """Whether the watchdog restores a queue when no pause frame has come for a time, and only then."""
-    return _holds("watchdog-restores-without-pauses", asic)
+    return _holds("watchdog-counts-pauses-to-restore", asic)
 
 
 def judges_whole_intervals(asic: str) -> bool:

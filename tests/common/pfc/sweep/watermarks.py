@@ -29,8 +29,8 @@ class Pool:
 
 @dataclass(frozen=True)
 class Watermarks:
-    """Most bytes since the switch started (or somebody's clear): port -> shared ones of each priority group, headroom
-    of each, and each unicast queue's, by number; those that are not counted are absent."""
+    """Most bytes since they were cleared (those of queues by somebody, the run does not): port -> shared ones of each
+    priority group, headroom of each, and each unicast queue's, by number; those that are not counted are absent."""
 
     shared: Mapping[str, Mapping[int, int]]
     headroom: Mapping[str, Mapping[int, int]]

@@ -221,12 +221,14 @@ def test_pauses_of_a_storm_without_data_say_something_of_both_metrics():
     (True, 5_000_083, 1, []), (True, 4_999_000, 1, ["pause-time-counted"]),
     (True, 5_000_083, 2, ["pause-ends-counted"]),
     (True, 0, 0, []), (False, 4_600_000, 10, []), (False, 4_400_000, 11, ["pause-time-counted", "pause-ends-counted"]),
+    (False, 10_000_000, 0, []),
 ])
 def test_the_history_of_pauses(is_exact, paused_us, ends, bad):
     """As long as the storm of 5 s, and one pause; what does not move is not judged."""
     subject, read = reading()
     run = storm_of_empty_pauses(replace(subject, tolerances=EXACT if is_exact else HARDWARE), read, read, 0)
-    run = replace(run, history={PAUSED_US.format(3): paused_us, ENDS.format(3): ends})
+    phases = {"storm": {"storm": replace(run.storm, frames_tx=29_800)}}
+    run = replace(run, phases=phases, history={PAUSED_US.format(3): paused_us, ENDS.format(3): ends})
     made = [check.name for check in _history_kept(run, 3) if check.status is Status.FAIL]
     assert made == bad, made
 

@@ -33,7 +33,7 @@ def test_the_families_deviations_are_among_them():
     ("cisco-8000 voq", EXACT, {"shared-buffer-pool": "ingress_lossless_pool", "lossy-pauses-counted": "1",
                                "sent-pause-unused-times": "any", "watchdog-drops-what-comes-in": "no",
                                "watchdog-forwards": "no", "watchdog-action-changes": "no",
-                               "watchdog-detects-at-empty-queue": "no", "watchdog-restores-without-pauses": "no",
+                               "watchdog-detects-at-empty-queue": "no", "watchdog-counts-pauses-to-restore": "no",
                                "all-drops-read": "no"}),
     ("vs", HARDWARE, {"line_percent": 99, "load_tolerance_percent": 1, "count_tolerance_percent": 1,
                       "storm_limit_s": 60, "whole_seconds": True}),

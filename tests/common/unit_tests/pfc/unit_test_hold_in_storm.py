@@ -112,7 +112,7 @@ def test_watermarks_of_queues_need_not_be_there():
     """Neither polled, nor printed."""
     polled = {"FLEX_COUNTER_TABLE": {"QUEUE_WATERMARK": {"FLEX_COUNTER_STATUS": "enable"}}}
     delays = [queue_watermark_delay_s(config_db, "dut") for config_db in ({}, polled)]
-    assert delays == [None, 61], delays
+    assert delays == [None, 65], delays
     text = "Egress shared pool occupancy per unicast queue:\n     Port    UC3    UC4\n---------  -----  -----\n"
     text += "Ethernet0     12    N/A\n"
     found = [queues_used(one, port) for one, port in ((text, "Ethernet0"), (text, "Ethernet4"), ("", "Ethernet0"))]

@@ -21,7 +21,7 @@ from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
 from .actions import data_again, data_in_storms, end_storms, watched_flows, watching_pair
 from .checks import (
-    DATA_S, WatchdogRun, acted, detected, lead_s, no_other_storm, restored, storm_unbroken, works_again,
+    DATA_S, WatchdogRun, acted, applied_again, detected, lead_s, no_other_storm, restored, storm_unbroken, works_again,
 )
 from .early import early_flows
 from .watched import each_of_several_watched, watched
@@ -113,7 +113,7 @@ def validity(run: OverlappingRun) -> Iterator[Check]:
         yield from storm_unbroken(place, storms)
     data = [*run.flows("stormed"), *run.flows("recovered")]
     yield from load_applied(subject, data, run.pfc_sent_by_all(), IN_LATER, [Role.TEST])
-    yield from load_applied(subject, run.flows("resumed"), run.pfc_sent_after_by_all(), "after both storms")
+    yield from applied_again(run, "after both storms")
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 
 

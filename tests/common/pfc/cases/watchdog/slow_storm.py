@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
-from ...lab.watchdog_deviations import restores_without_pauses
-from ...model.checking import at_priorities, storm_sent
+from ...lab.watchdog import DROP, Timers
+from ...lab.watchdog_deviations import counts_pauses_to_restore
+from ...model.checking import at_priorities, error_unless
 from ...model.counters import DutCounters
 from ...model.traffic import Role
 from ...record.case import PlanCase, Target
@@ -18,12 +18,13 @@ from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, storm_stopped
 from .actions import end_storms, watching_pair
-from .checks import WatchdogRun, detected, lead_s, lone_storm, restored
+from .checks import WatchdogRun, detected, lead_s, lone_storm, no_other_storm, restored, storm_unbroken
 from .early import early_flows
-from .until_detected import TIMERS
 from .watched import all_watched
 
 SLOW = PlanCase("watchdog-slow-storm", "WD-20", (LOSSLESS,))
+TIMERS = Timers(DROP, restoration_ms=1000)
+"""Time enough for a generator that stands still while one of its flows is stopped."""
 PAUSES_A_POLL = 4
 SLOW_FPS = PAUSES_A_POLL * 1000 // TIMERS.poll_ms
 SLOW_S = 2 * TIMERS.latest_restoration_s
@@ -47,10 +48,13 @@ def slow_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) ->
             lab.generator.start(traffic.names())
             lab.clock.sleep(lead_s(TIMERS))
             lab.generator.stop([storm.name])
+            begun = lab.generator.stats([slow.name])
             lab.clock.sleep(SLOW_S)
+            going_on = lab.generator.stats([slow.name])
             during = watchdog.counters()
             end_storms(lab, [slow.name], TIMERS)
-            phases = {"over": lab.generator.stats([storm.name]), "slow": lab.generator.stats([slow.name])}
+            phases = {"over": lab.generator.stats([storm.name]), "begun": begun, "going_on": going_on,
+                      "slow": lab.generator.stats([slow.name])}
         after = watchdog.stop()
     return WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
 
@@ -62,17 +66,22 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     yield from links_kept(run)
     yield from counters_kept(run)
     yield from lone_storm(run)
-    yield from storm_sent(place, slow, int(SLOW_FPS * (lead_s(run.timers) + SLOW_S - SETTLE_S)))
+    for begun, going_on in zip(run.flows("begun", Role.STORM), run.flows("going_on", Role.STORM), strict=True):
+        came = going_on.frames_tx - begun.frames_tx
+        least = int(SLOW_FPS * SLOW_S) - 2 * PAUSES_A_POLL
+        yield error_unless("storm-ran", place, came >= least, f"at least {least} slow pauses in {SLOW_S:g} s", came)
     yield from storm_stopped(place, slow)
+    yield from storm_unbroken(place, slow)
 
 
 def judge(run: WatchdogRun) -> Iterator[Check]:
     """The storm was detected once, is one for as long as pauses come, and over when none comes."""
     yield from detected(run, f"while {SLOW_FPS} pauses came in a second")
+    yield from no_other_storm(run)
     yield from restored(run)
 
 
 restoring_by_pauses = all_watched.where(
-    lambda subject: restores_without_pauses(subject.asic), "a platform whose watchdog counts pauses to restore a queue"
+    lambda subject: counts_pauses_to_restore(subject.asic), "a platform whose watchdog counts pauses to restore a queue"
 )
 CASES: Table = {SLOW: Procedure(slow_storm, validity, judge, restoring_by_pauses)}
