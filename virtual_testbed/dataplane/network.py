@@ -117,13 +117,13 @@ class Network:
         queues = [queue for port in ports for queue in port.queues] if QUEUES in parts else []
         groups = [group for port in ports for group in port.pgs] if PRIORITY_GROUPS in parts else []
         higher = [share for share in (*groups, *queues) if share.is_below_peak]
-        if higher:
-            self._change()
+        if not higher:
+            return
+        self._change()
         for share in higher:
             share.clear_peaks()
             self._advance.ledger.forget_bound(share)
-        if higher:
-            self._settle()
+        self._settle()
 
     def decide_watchdog_by(self, switch: str, decider: Decider) -> None:
         """Leave it to somebody else where a storm of a switch's queue begins and ends."""

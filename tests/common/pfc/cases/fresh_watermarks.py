@@ -77,9 +77,10 @@ def clear_watermarks(lab: Lab, age_s: float, places: Places) -> Places:
     if not wait_for(are_cleared, DEADLINE_S, lab.clock):
         _set_to_0(lab, high)
         high[:] = _above_0(lab, counted)
-    for command, port, number, shown in high:
+    if high:
+        command, port, number, shown = high[0]
         raise QualificationError(
-            f"{lab.dut.name} {port}: expected 0 bytes in the watermark of {_kind(command)}{number} (`{command}`)"
+            f"{lab.dut.name} {port}: expected 0 bytes in the watermark of {_column(command)}{number} (`{command}`)"
             f" {DEADLINE_S:.0f} s after `{KINDS[command].clear}`, got {shown}"
         )
     return counted
@@ -120,8 +121,8 @@ def _name(command: str) -> str:
     return command.replace(" ", "-")
 
 
-def _kind(command: str) -> str:
-    """How a table's columns begin."""
+def _column(command: str) -> str:
+    """How the names of a table's columns begin."""
     return "UC" if command == QUEUES else "PG"
 
 

@@ -429,10 +429,12 @@ def _shared_shown(run: HeadroomRun, priority: int, filled: Filled) -> Iterator[C
     if room is None or cell is None or filled.off is None or abs(filled.off) > BORDER_CELLS:
         reserved = room.size_bytes if room is not None else 0
         due = max(0, int(filled.flow.frames_rx * filled.flow.plan.mean_bytes) - filled.used - reserved)
-        least, most = due // 2, room.pool_bytes if room is not None else run.subject.buffer.size_bytes
+        least = due // 2
+        most = room.pool_bytes if room is not None else run.subject.buffer.size_bytes
     else:
         due = filled.flow.frames_rx * cell - filled.used - room.size_bytes
-        least, most = due - 2 * cell, due + 2 * cell
+        least = due - 2 * cell
+        most = due + 2 * cell
     expected = f"from {least} to {most} shared bytes in the watermark of PG{filled.headroom.group}, which took"
     expected += f" {filled.flow.frames_rx} frames and had {filled.used} bytes of them in headroom"
     met = least <= filled.shared_used <= most
