@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from virtual_testbed.dataplane.fast_forward.busy_periods import Stream, busy_period_ps
+from virtual_testbed.dataplane.fast_forward.busy_periods import FrameTimes, Stream, busy_period_ps
 from virtual_testbed.dataplane.model.control_frames import DISCARD, PFC, Control, MacControlFrame
 from virtual_testbed.dataplane.model.events import NEVER, EventLoop, Strand, Watcher
 from virtual_testbed.dataplane.model.generator import GeneratorSide
@@ -57,7 +57,7 @@ class ControlPath(NamedTuple):
         if not (trains or self.line.controls or self.line.flight or self.receiver.responding):
             return Steadiness({}, NEVER, False, longest_frame_ps)  # what comes of the below where there is no frame
         waiting_ps = sum(item.tx_time_ps for item in self.line.controls)
-        streams = [Stream(train.schedule.step, train.item.tx_time_ps, 0) for train in trains]
+        streams = [Stream(train.schedule.step, FrameTimes.of([train.item.tx_time_ps]), 0) for train in trains]
         jitter_ps = busy_period_ps(streams, longest_frame_ps + waiting_ps)
         if jitter_ps is None:
             return None

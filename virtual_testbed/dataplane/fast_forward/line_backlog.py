@@ -11,7 +11,7 @@ Data comes over the cables of other ports. What comes over one of them in x is b
  * the cable carries one frame after the other, and a frame comes with its last bit: all but the first were sent
    within x, so they took x at most, and the first its own time (**serial**);
  * of a flow of period p whose frames reach the switch at most d after they came due, those due in x + d come, at most
-   (x + d) / p + 1; and the ones that were under way at the beginning (**streams**).
+   (x + d) / p + 1 of them in a row (`FrameTimes`); and the ones that were under way at the beginning (**streams**).
 
 Control frames on the line are due in x or up to their jitter before, or waited at the beginning. All of these are
 concave in x, so R is greatest at 0 or where one cable's bounds cross; no line is overloaded, so it falls beyond. Of
@@ -25,7 +25,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from virtual_testbed.dataplane.fast_forward.buffer_levels import SteadyFlow
-from virtual_testbed.dataplane.fast_forward.busy_periods import Stream
+from virtual_testbed.dataplane.fast_forward.busy_periods import FrameTimes, Stream, ceil_div
 from virtual_testbed.dataplane.fast_forward.delivery import leaving, passes
 from virtual_testbed.dataplane.model.flow import FlowState
 from virtual_testbed.dataplane.model.generator import GeneratorSide
@@ -42,11 +42,17 @@ class Lines:
         delays_ps: longest time from a frame's due instant until it has left a line.
         trains: the control frames that are sent on it; `jitters_ps` longest time from a due instant of theirs until
             one has been sent.
+        carried: what the frames of flows need of it.
     """
 
     delays_ps: Mapping[int, int]
     trains: Mapping[int, Sequence[Stream]]
     jitters_ps: Mapping[int, int]
+    carried: Mapping[int, Mapping[FlowState, FrameTimes]]
+
+    def stream(self, flow: FlowState, cable: Line, line: Line) -> Stream:
+        """All that a flow has for a line, as if it came in over this cable."""
+        return Stream(flow.step, self.carried[id(line)][flow], self.delays_ps[id(cable)] + cable.propagation_ps)
 
 
 @dataclass
@@ -64,24 +70,20 @@ class CableFeed:
     under_way_ps: int = 0
     streams: dict[FlowState, Stream] = field(default_factory=dict)
 
-    def add(self, path: Path, steady_flow: SteadyFlow | None, arriving: int, lines: Lines) -> None:
-        """Frames of this path come: those of a flow, and so many that are under way."""
-        cable = _cable(path.in_port)
-        took_ps = (path.frame_bytes + WIRE_OVERHEAD_BYTES) * cable.ps_per_byte
+    def add(self, path: Path, arriving: int, streams: Mapping[FlowState, Stream]) -> None:
+        """Frames of this path come: those of flows, and so many that are under way."""
+        took_ps = (path.frame_bytes + WIRE_OVERHEAD_BYTES) * _cable(path.in_port).ps_per_byte
         self.longest_ps = max(self.longest_ps, path.tx_time_ps)
         self.ratio = max(self.ratio, Fraction(path.tx_time_ps, took_ps))
         self.under_way_ps += arriving * path.tx_time_ps
-        if steady_flow is not None:
-            before = self.streams.get(steady_flow.flow)
-            tx_ps = max(path.tx_time_ps, before.tx_time_ps if before else 0)
-            delay_ps = lines.delays_ps[id(cable)] + cable.propagation_ps
-            self.streams[steady_flow.flow] = Stream(steady_flow.flow.step, tx_ps, delay_ps)
+        self.streams |= streams
 
     def crossing_ps(self) -> Fraction:
         """When the two bounds are the same; 0: never."""
-        slower = self.ratio - sum(Fraction(one.tx_time_ps, one.period_ps) for one in self.streams.values())
+        slower = self.ratio - sum(Fraction(one.times.turn_ps, one.turn_period_ps) for one in self.streams.values())
         ahead_ps = self.under_way_ps - self.longest_ps + sum(
-            one.tx_time_ps + Fraction(one.jitter_ps * one.tx_time_ps, one.period_ps) for one in self.streams.values())
+            one.times.first_ps + Fraction(one.jitter_ps * one.times.turn_ps, one.turn_period_ps)
+            for one in self.streams.values())
         return max(Fraction(0), ahead_ps / slower) if slower else Fraction(0)
 
     def comes_ps(self, span_ps: int) -> int:
@@ -109,10 +111,10 @@ class LineBacklog:
         self.kinds.add((path.size, path.tx_time_ps))
         self.at_first_ps += frames * path.tx_time_ps
 
-    def add_coming(self, path: Path, steady_flow: SteadyFlow | None, arriving: int, lines: Lines) -> None:
-        """Frames of a path come: those of a flow, and so many that are under way."""
+    def add_coming(self, path: Path, arriving: int, streams: Mapping[FlowState, Stream]) -> None:
+        """Frames of a path come: those of flows, and so many that are under way."""
         self.kinds.add((path.size, path.tx_time_ps))
-        self.feeds.setdefault(path.in_port, CableFeed()).add(path, steady_flow, arriving, lines)
+        self.feeds.setdefault(path.in_port, CableFeed()).add(path, arriving, streams)
 
     def most_bytes(self, trains: Sequence[Stream]) -> int:
         """Most bytes that wait at once, the frame on the line among them.
@@ -157,7 +159,9 @@ def most_waiting(ports: Iterable[SwitchPort], coming: Mapping[Path, SteadyFlow],
         if frames:
             waiting.add_leaving(path, frames)
         if passes(path) and (path in coming or path in arriving):
-            waiting.add_coming(path, coming.get(path), arriving.get(path, 0), lines)
+            flows = [coming[path].flow] if path in coming else []
+            streams = {flow: lines.stream(flow, _cable(path.in_port), path.out.line) for flow in flows}
+            waiting.add_coming(path, arriving.get(path, 0), streams)
     most = {}
     for port, waiting in found.items():
         number = id(port.line)
@@ -185,5 +189,5 @@ def _cable(port: SwitchPort) -> Line:
 
 def _most_ps(streams: Iterable[Stream], span_ps: int) -> int:
     """Most time on the line that streams need of what is due in a time."""
-    return sum(((span_ps + one.jitter_ps) * one.tx_time_ps + one.period_ps - 1) // one.period_ps + one.tx_time_ps
+    return sum(ceil_div((span_ps + one.jitter_ps) * one.times.turn_ps, one.turn_period_ps) + one.times.first_ps
                for one in streams)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from virtual_testbed.dataplane.fast_forward.buffer_levels import ComingFrames, SteadyFlow, fits, is_congested, uses
-from virtual_testbed.dataplane.fast_forward.busy_periods import Stream, busy_period_ps
+from virtual_testbed.dataplane.fast_forward.busy_periods import FrameTimes, Stream, busy_period_ps
 from virtual_testbed.dataplane.fast_forward.control_path import ControlPathAnchor, control_paths
 from virtual_testbed.dataplane.fast_forward.delivery import deliver, leaving, passes, shares, tally
 from virtual_testbed.dataplane.fast_forward.ledger import Ledger
@@ -95,7 +95,8 @@ class SteadyProof:
         self._carried = self._collect()
         self._jitters: dict[int, int] = {}
         self.anchors = self._prove_control_paths()
-        self._trains = {id(line): [Stream(train.schedule.step, train.item.tx_time_ps, 0) for train in trains]
+        self._trains = {id(line): [Stream(train.schedule.step, FrameTimes.of([train.item.tx_time_ps]), 0)
+                                   for train in trains]
                         for _, line, _, trains in self.control_paths}
         self._generators = {id(side.line) for side in sides}
         self._stays: dict[int, Stay] = {}
@@ -213,20 +214,18 @@ class SteadyProof:
 
     # ---- time
 
-    def _collect(self) -> dict[int, list[tuple[int, SteadyFlow]]]:
-        """By line, time on it and schedule of every data stream that it carries."""
-        longest: dict[tuple[int, int], tuple[int, SteadyFlow]] = {}
-        for steady_flow in self.steady_flows:
-            flow = steady_flow.flow
-            longest[id(flow.side.line), flow.index] = max(lane.tx_time_ps for lane in flow.kinds), steady_flow
-        for path, steady_flow in self.paths.items():
-            if passes(path) and path.out is not None:
-                key = id(path.out.line), steady_flow.flow.index
-                before = longest[key][0] if key in longest else 0
-                longest[key] = max(before, path.tx_time_ps), steady_flow
-        carried: dict[int, list[tuple[int, SteadyFlow]]] = {}
-        for (line, _), stream in longest.items():
-            carried.setdefault(line, []).append(stream)
+    def _collect(self) -> dict[int, dict[FlowState, FrameTimes]]:
+        """By line, what each flow that it carries needs of it."""
+        carried: dict[int, dict[FlowState, FrameTimes]] = {}
+        for flow in (steady_flow.flow for steady_flow in self.steady_flows):
+            times_ps = {id(flow.side.line): {lane: lane.tx_time_ps for lane in flow.kinds}}
+            for lane in flow.kinds:
+                for path in _way_on(lane.path):
+                    if passes(path) and path.out is not None:
+                        times_ps.setdefault(id(path.out.line), {})[lane] = path.tx_time_ps
+            for line, of_lanes in times_ps.items():
+                turn = [of_lanes.get(lane, 0) for lane in flow.lanes]
+                carried.setdefault(line, {})[flow] = FrameTimes.of(turn)
         return carried
 
     def _windows(self) -> tuple[int, int]:
@@ -264,19 +263,19 @@ class SteadyProof:
         streams = [*self._trains[id(line)]]
         at_first = [*streams]
         arrival = NO_STAY
-        for tx_ps, steady_flow in self._carried.get(id(line), []):
+        for flow, times in self._carried.get(id(line), {}).items():
             came = NO_STAY
-            for before in _lines_before(line, steady_flow):
+            for before in _lines_before(line, flow):
                 came = came.or_longer(self._stay(before, backlog, (*above, id(line))), before.propagation_ps)
             arrival = arrival.or_longer(came, 0)
-            streams.append(Stream(steady_flow.flow.step, tx_ps, came.delay_ps))
-            at_first.append(Stream(steady_flow.flow.step, tx_ps, came.first_delay_ps))
+            streams.append(Stream(flow.step, times, came.delay_ps))
+            at_first.append(Stream(flow.step, times, came.first_delay_ps))
         busy_ps = _busy_ps(streams, 0)
         first_ps = _busy_ps(at_first, backlog[id(line)])
         stay = Stay(arrival.settled_ps + busy_ps, arrival.delay_ps + busy_ps,
                     arrival.first_settled_ps + first_ps, arrival.first_delay_ps + first_ps)
         if id(line) in self._generators:  # first come first served, except that control frames overtake
-            wait_ps = sum(stream.tx_time_ps for stream in streams)
+            wait_ps = sum(stream.times.first_ps for stream in streams)
             stay = stay._replace(delay_ps=_busy_ps(self._trains[id(line)], wait_ps),
                                  first_delay_ps=_busy_ps(self._trains[id(line)], wait_ps + backlog[id(line)]))
         self._stays[id(line)] = stay
@@ -304,8 +303,7 @@ class SteadyProof:
     def _feed(self, port: SwitchPort) -> Feed:
         """What leaves by a port."""
         line = port.line
-        lines = {id(before): before for _, steady_flow in self._carried[id(line)]
-                 for before in _lines_before(line, steady_flow)}
+        lines = {id(before): before for flow in self._carried[id(line)] for before in _lines_before(line, flow)}
         times_ps = {path.tx_time_ps for path in self.paths if path.out is port and passes(path)}
         return Feed(lines, times_ps, bool(self._trains[id(line)]))
 
@@ -314,7 +312,7 @@ class SteadyProof:
     def _certify(self) -> None:
         """No limit may be reached: shorten the steady state until that is certain for the queues that fill."""
         delays_ps = {line: stay.first_delay_ps for line, stay in self._stays.items()}
-        lines = Lines(delays_ps, self._trains, self._jitters)
+        lines = Lines(delays_ps, self._trains, self._jitters, self._carried)
         waiting = most_waiting(self.ports, self.paths, self._arriving, lines, self.now_ps)
         coming = ComingFrames(self.paths, self._arriving, delays_ps, waiting)
         self.uses = uses(self.tallies.values(), coming)
@@ -342,11 +340,11 @@ def _way_on(start: Path | None) -> Iterable[Path]:
         path = path.onward if passes(path) else None
 
 
-def _lines_before(line: Line, steady_flow: SteadyFlow) -> list[Line]:
+def _lines_before(line: Line, flow: FlowState) -> list[Line]:
     """Lines that a flow's frames come from when they go on `line`."""
     found = []
-    for lane in steady_flow.flow.kinds:
-        before = steady_flow.flow.side.line
+    for lane in flow.kinds:
+        before = flow.side.line
         if line is before:
             return []
         for path in _way_on(lane.path):

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 from random import Random
 from unittest.mock import patch
 
 import pytest
 
 from virtual_testbed.dataplane.fast_forward import skip
-from virtual_testbed.dataplane.fast_forward.busy_periods import Stream
+from virtual_testbed.dataplane.fast_forward.busy_periods import FrameTimes, Stream
 from virtual_testbed.dataplane.fast_forward.delivery import leaving
 from virtual_testbed.dataplane.fast_forward.ledger import Ledger
 from virtual_testbed.dataplane.fast_forward.line_backlog import CableFeed, LineBacklog
@@ -24,6 +25,7 @@ from virtual_testbed.tests.dataplane.testbeds import (
 POOLS = {"ingress": PoolConfig(12_766_208), "egress_lossless": PoolConfig(1 << 40),
          "egress_lossy": PoolConfig(10_000_000)}
 CLASSES = {0: 8, 1: 0, 2: 5, 5: 46, 6: 48}
+MIX = (64, 570, 64, 570, 64, 1518, 64, 570, 64, 570, 64, 64)
 SPAN_PS = 12 * US
 
 
@@ -45,6 +47,14 @@ def two_to_one(sizes, load, seed=0):
     chance = Random(seed)
     return [data(f"d{tx} {number}", tx, 2, [dscp], number, sizes=(sizes[number % len(sizes)],),
                  rate_fps=line_rate(sizes[number % len(sizes)]) * load / 2 / len(CLASSES),
+                 duration=Duration(chance.randrange(2 * US)))
+            for tx in (0, 1) for number, dscp in CLASSES.items()]
+
+
+def in_turns(load, seed=0):
+    """A flow of each lossy class from two ports to a third, whose sizes take turns as those of an internet mix do."""
+    chance, rate = Random(seed), Fraction(100 * 10**9 * len(MIX), 8 * sum(size + 20 for size in MIX))
+    return [data(f"d{tx} {number}", tx, 2, [dscp], number, sizes=MIX, rate_fps=rate * load / 2 / len(CLASSES),
                  duration=Duration(chance.randrange(2 * US)))
             for tx in (0, 1) for number, dscp in CLASSES.items()]
 
@@ -100,6 +110,24 @@ def test_what_comes_from_two_ports_waits_no_longer_than_their_flows_allow(sizes)
     assert tightest > 0.2
 
 
+def test_sizes_that_take_turns_leave_the_line_idle():
+    """At 90 % of the line on the average: nearly four times as much, if all were as long as their longest."""
+    for seed in range(3):
+        for bound, peak in bounds_and_peaks(in_turns(Fraction(9, 10), seed), 3, (30 + seed) * US):
+            assert peak <= bound
+    flows = in_turns(Fraction(9, 10))
+    counted = []
+    for first_check in (NEVER, skip.FIRST_CHECK):
+        with patch.multiple(skip, FIRST_CHECK=first_check):
+            net = network(switch_config(3, pools=POOLS), flows)
+            net.start_flows(names(flows))
+            net.advance_to(2 * MS)
+            counted.append([net.flow_counters(flow.name) for flow in flows])
+    assert counted[0] == counted[1] and net.statistics().picoseconds_skipped > MS
+    net.advance_to(100 * SECOND)
+    assert net.flow_counters(flows[0].name).frames_rx and net.statistics().picoseconds_skipped > 99 * SECOND
+
+
 def test_flows_in_step_come_near_the_bound():
     """Ten flows of two ports begin at one instant: as many frames wait as they can."""
     flows = [replace(flow, duration=Duration()) for flow in two_to_one((1024,), Fraction(9, 10))]
@@ -136,8 +164,13 @@ def test_32_ports_under_full_load_are_skipped():
 
 # ---- the arithmetic, by hand: times in any unit
 
+def stream(period_ps, *times_ps):
+    """Frames of which each of a turn takes so long."""
+    return Stream(period_ps, FrameTimes.of(times_ps), 0)
+
+
 def test_the_cable_is_the_bound_of_many_flows_and_the_flows_that_of_a_cable():
-    flows = {number: Stream(1000, 100, 0) for number in range(9)}
+    flows = {number: stream(1000, 100) for number in range(9)}
     feed = CableFeed(100, Fraction(1), 0, flows)
     assert feed.comes_ps(0) == 100 and feed.comes_ps(10_000) == 9 * (1000 + 100)
     assert feed.crossing_ps() == (900 - 100) / Fraction(1, 10)
@@ -145,14 +178,25 @@ def test_the_cable_is_the_bound_of_many_flows_and_the_flows_that_of_a_cable():
 
 def test_what_waits_is_greatest_where_the_bounds_cross():
     """Two cables of equal speed, each with one flow that takes 40 % of the line: 100 + 100 at once, and no more."""
-    waiting = LineBacklog(0, {(10, 100)}, {number: CableFeed(100, Fraction(1), 0, {0: Stream(250, 100, 0)})
+    waiting = LineBacklog(0, {(10, 100)}, {number: CableFeed(100, Fraction(1), 0, {0: stream(250, 100)})
                                            for number in range(2)})
     assert waiting.most_bytes([]) == 2 * 10
     # a frame of each that was under way, too: both cables are busy for 500 / 3 until the second one has come
     for feed in waiting.feeds.values():
         feed.under_way_ps = 100
     assert waiting.most_bytes([]) == (200 + 2 * 166 - 166 + 2 + 99) // 100 * 10
-    assert waiting.most_bytes([Stream(10_000, 50, 0)]) > waiting.most_bytes([])
+    assert waiting.most_bytes([stream(10_000, 50)]) > waiting.most_bytes([])
+
+
+@pytest.mark.parametrize("times_ps", [(5,), (7, 7, 7), (1, 9), MIX, (0, 3, 0, 0), (9, 1, 8, 2, 7)])
+def test_frames_in_a_row_need_no_more_than_is_said(times_ps):
+    """Wherever in the turn they begin; and the first is no longer than it must be for one of the rows."""
+    times, mean = FrameTimes.of(times_ps), Fraction(sum(times_ps), len(times_ps))
+    turn = len(times_ps)
+    most = [max(sum(times_ps[(begin + place) % turn] for place in range(number)) for begin in range(turn))
+            for number in range(1, 3 * turn)]
+    assert all(row_ps <= times.most_ps(number) for number, row_ps in enumerate(most, 1))
+    assert times.first_ps == max(ceil(row_ps - (number - 1) * mean) for number, row_ps in enumerate(most, 1))
 
 
 def test_a_frame_sent_in_part_is_held_whole():

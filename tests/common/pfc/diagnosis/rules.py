@@ -411,7 +411,7 @@ WATCHDOG = (
 """What shows in test cases of the watchdog alone."""
 PAUSES_OBEYED = (
     Rule("pauses of {who} stop nothing any more once the port was shut down and started", HELD,
-         _both(_together("blocked-while-paused", "back-pressure"), _only("FLAP-5", "FLAP-7"))),
+         _both(_together("blocked-while-paused", "back-pressure"), _only("FLAP-5", "FLAP-6", "FLAP-7"))),
     Rule("for some time after the link has come up pauses of {who} stop nothing", ("held-from-link-up", *HELD),
          _both(_only("FLAP"), lambda found: found.passed_in("blocked-while-paused", but="FLAP"))),
     Rule("a pause of {who} outlives the link's going down", ("pause-ended-with-link",)),
