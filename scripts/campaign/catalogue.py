@@ -104,6 +104,7 @@ FAULTS: tuple[CampaignEntry, ...] = (
     at_tx("xoff-wrong-priority", "PFC-1 PFC-2 SENT-1 M2O-1 HEAD-2", frozenset({0}), LOSSY,
           "pauses are sent for priority {priority} too while others are congested"),
     at_tx("xon-late", "SENT-1 SENT-2 SENT-3", HELD, LOSSLESS, "the end of congestion is told to senders of .* later"),
+    at_tx("xon-early", "SENT-3", HELD, LOSSLESS, "the end of congestion is told to senders of .* sooner"),
     at_tx("xon-not-sent", "PFC-1 TIME-5 SENT-1", HELD, LOSSLESS, "the end of congestion is not told to senders"),
     at_tx("refresh-missing", "PFC-1 SENT-1", HELD, LOSSLESS, "the pause sent for .* is not repeated in time"),
     at_tx("pfc-unasked", "TIME-4 LOAD-1", frozenset({0}), LOSSY,

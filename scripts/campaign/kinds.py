@@ -266,6 +266,7 @@ KINDS: tuple[FaultKind, ...] = (
         "pauses of .* that hold .* are sent out of {beside}|no pause is sent for .*, and its sender is not held")),
     FaultKind("xoff-from-lossy", ((word("pauses", *SEVERAL),),), (), False, _of_option("pauses", 0)),
     FaultKind("xon-late", ((), (word("once_changed", "yes"),)), LOSSLESS_ONLY, False, _limited),
+    FaultKind("xon-early", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("xon-not-sent", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("refresh-missing", ((), (word("after_link_loss", "yes"),)), LOSSLESS_ONLY, False, _limited),
     FaultKind("pfc-unasked", ((number("period_ms", 1, 5000, 700),),), SEVERAL, False, _of_option("priority", 3)),

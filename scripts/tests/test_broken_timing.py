@@ -384,8 +384,11 @@ SENT_CASES = [
          "xon_offset=2288 of pg_lossless_100000_5m_profile, got "),
     *(replace(one, plan=sent.OTHERWISE) for one in SENT_ONE),
     case(sent.OTHERWISE, "xon-late@Ethernet88,priority=4,once_changed=yes", "FAIL PASS", "xon-level",
-         "Ethernet88 priority 4: expected at least 1927 of the 2093 frames that were held left at XON, by xon=2288, "
-         "xon_offset=2288 of PFC_QUALIFICATION, got "),
+         "Ethernet88 priority 4: expected at least 1282 of the 2093 frames that were held left at XON, by xon=2288, "
+         "xon_offset=662272 of PFC_QUALIFICATION, got "),
+    case(sent.OTHERWISE, "xon-early@Ethernet92,priority=3", "FAIL PASS", "xon-not-early",
+         "Ethernet92 priority 3: expected at most 1719 of the 2093 frames that were held left at XON, by xon=2288, "
+         "xon_offset=662272 of PFC_QUALIFICATION, got 2092"),
     case(ALL, "xon-late@Ethernet88,priority=3", "FAIL PASS", "xon-level",
          "Ethernet88 priority 3: expected at least ... frames that were held left at XON, by xon=2288, xon_offset=2288 "
          "of pg_lossless_100000_5m_profile, got "),

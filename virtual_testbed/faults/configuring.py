@@ -278,6 +278,20 @@ class XonLate(Fault):
         return replace(config, priority_groups={**config.priority_groups, **late})
 
 
+class XonEarly(Fault):
+    """The end of congestion is told as soon as a lossless priority group is below its threshold, whatever `xon_offset`
+    of its profile says.
+    """
+
+    name = "xon-early"
+
+    def takes_effect(self, before: SwitchPortConfig | None, config: SwitchPortConfig) -> SwitchPortConfig:
+        """With a level a byte below the threshold."""
+        early = {number: replace(profile, xon_offset=1) for number, profile in config.priority_groups.items()
+                 if profile.xoff and concerns(self, number)}
+        return replace(config, priority_groups={**config.priority_groups, **early})
+
+
 class EgressLimited(NumberedFault):
     """Queues of lossless priorities hold at most `bytes` (20800) and drop what else would leave by them, instead of
     letting it fill the priority group (sonic-mgmt#17149).
@@ -328,5 +342,5 @@ class WatchdogSetKept(Fault):
 
 FAULTS: tuple[type[Fault], ...] = (
     MapsUnbound, MapEntryWrong, MapsKept, LosslessGroupsMissing, BufferChangeLost, HeadroomDivided, WeightsForgotten,
-    WeightsReset, WeightsKept, MapsForgotten, HeadroomReclaimed, XonLate, EgressLimited, WatchdogActionKept,
+    WeightsReset, WeightsKept, MapsForgotten, HeadroomReclaimed, XonLate, XonEarly, EgressLimited, WatchdogActionKept,
     WatchdogSetKept)

@@ -152,6 +152,11 @@ def test_xon_late():
         assert {**found, 3: None} == {**PORT.priority_groups, 3: None}, "the others' were not"
 
 
+def test_xon_early():
+    groups = effect("xon-early@*,priority=3").priority_groups
+    assert groups == {**PORT.priority_groups, 3: replace(PORT.priority_groups[3], xon_offset=1)}
+
+
 def test_egress_limited():
     limited = effect("egress-limited@*,bytes=4160,priority=3").queues
     assert limited[3].static_th == 4160 and limited[3].dynamic_th is None and limited[3].size == 0

@@ -42,7 +42,7 @@ NAMES = {
     "xoff-early", "counted-short", "chatter", "storm-never-arrives", "control-uncounted", "held-frames-aged",
     "aging-stays-on", "frames-copied",
     "maps-unbound", "map-entry-wrong", "maps-kept", "lossless-groups-missing", "buffer-change-lost", "egress-limited",
-    "xon-late", "headroom-divided", "pfc-lost-with-watchdog", "weights-forgotten", "weights-reset", "weights-kept",
+    "xon-late", "xon-early", "headroom-divided", "pfc-lost-with-watchdog", "weights-forgotten", "weights-reset", "weights-kept",
     "headroom-reclaimed", "headroom-watermark-of-port", "pause-time-miscounted",
     "shared-watermark-with-headroom", "maps-forgotten",
     "watchdog-action-kept", "watchdog-set-kept", "watchdog-any-pause", "watchdog-restores-in-storm",

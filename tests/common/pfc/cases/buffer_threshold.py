@@ -21,18 +21,24 @@ TABLE = "BUFFER_PG_TABLE:"
 
 
 @contextmanager
-def threshold_lowered(lab: Lab, target: Target) -> Iterator[Lab]:
-    """The tested priorities' groups have a profile with a smaller threshold inside the `with` block, their own after
-    it."""
+def threshold_lowered(lab: Lab, target: Target, xon_offsets: int = 0) -> Iterator[Lab]:
+    """The tested priorities' groups have a profile with a smaller threshold (`smaller_threshold`) inside the `with`
+    block, their own after it."""
     config_db = read_config(lab)
-    with configured(lab, config_db, smaller_threshold(lab, config_db, target)):
+    with configured(lab, config_db, smaller_threshold(lab, config_db, target, xon_offsets)):
         yield lab
 
 
-def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target) -> Rows:
+def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target, xon_offsets: int = 0) -> Rows:
     """The rows that give the tested priorities' groups on the tx port a profile of their own: theirs, with a smaller
     `dynamic_th`. They are the rows that the switch has for these groups, be it only in APPL_DB: no other row then says
     something else of one of them.
+
+    Args:
+        lab: what to measure with.
+        config_db: of the switch.
+        target: the tested priorities.
+        xon_offsets: how many times its headroom `xon_offset` is; 0: what it is.
 
     Raises:
         QualificationError: the switch does not say which profile they have, or it has no such threshold; or a row of
@@ -47,6 +53,8 @@ def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target) -> Rows:
             f"{lab.subject.where(port=port)}: the buffer profile of priority {target[0]} has no dynamic_th: {profile}"
         )
     changed = {**profile, "dynamic_th": str(max(LEAST, int(profile["dynamic_th"]) - SMALLER))}
+    if xon_offsets:
+        changed["xon_offset"] = str(xon_offsets * int(profile["xoff"]))
     return {"BUFFER_PROFILE": {NAME: changed}, "BUFFER_PG": {key: {"profile": NAME} for key in keys or in_effect}}
 
 

@@ -31,6 +31,13 @@ class GroupProfile:
         text = self.fields.get(name, "")
         return int(text) if text.isdigit() else 0
 
+    @property
+    def rise(self) -> float:
+        """By how much the distance to the threshold grows when the only group of a pool drains by 1: that, and what
+        `dynamic_th` gives back."""
+        text = self.fields.get("dynamic_th", "")
+        return 1 + 2.0 ** int(text) if text.removeprefix("-").isdigit() else 1.0
+
 
 def profiles_command(port: str) -> str:
     """A shell command that prints, for each row `BUFFER_PG_TABLE:port:groups` of APPL_DB, the row, its profile and the

@@ -477,6 +477,7 @@ PAUSES_SENT = (
         words for name, words in FORMAT.items() if found.any(name)), tuple(FORMAT)),
     Rule("the end of congestion is not told to senders of {who}", ("xon-sent", "sender-resumed")),
     Rule("the end of congestion is told to senders of {who} later than the buffer profile says", ("xon-level",)),
+    Rule("the end of congestion is told to senders of {who} sooner than the buffer profile says", ("xon-not-early",)),
     Rule("pause frames have a wrong source", ("source", "source-own")),
     Rule("pause frames have times for priorities that they do not enable", ("unused-times",)),
     Rule("pauses sent for {who} are not counted as many as leave", ("sent-as-counted",)),

@@ -248,6 +248,16 @@ def test_another_threshold_is_for_the_rows_that_the_groups_have(in_config_db, in
     assert any("'BUFFER_PG_TABLE:Ethernet0:" in command for command in switch.asked), switch.asked
 
 
+def test_another_level_of_xon_is_so_many_times_the_headroom():
+    """And nothing else of the profile changes by it."""
+    subject = SimpleNamespace(pair=SimpleNamespace(tx=SimpleNamespace(port="Ethernet0")),
+                              where=lambda port: f"dut {port}")
+    lab = SimpleNamespace(dut=AskedForProfile("Ethernet0:3-4"), subject=subject)
+    rows = smaller_threshold(lab, {"BUFFER_PG": {"Ethernet0|3-4": {}}}, (3,), xon_offsets=4)
+    expected = {"xoff": "165568", "dynamic_th": "-4", "xon_offset": str(4 * 165_568)}
+    assert rows["BUFFER_PROFILE"] == {NAME: expected}, rows
+
+
 def test_another_threshold_is_not_for_other_ports_too():
     """A row that several ports share cannot be changed for one of them, and a second one beside it would be taken away
     with the group."""
