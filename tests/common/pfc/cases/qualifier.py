@@ -11,7 +11,7 @@ from ..lab.observer import evidence_of
 from ..lab.option import Auditor
 from ..lab.preflight import preflight
 from ..model.counters import DutCounters
-from ..model.errors import QualificationError
+from ..model.errors import QualificationError, SwitchUnreachable
 from ..model.measurement import PortUnderTest
 from ..record.case import Outcome, PlanCase, Target, named
 from ..record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
@@ -64,13 +64,16 @@ class Qualifier:
         return judged(subject, case, target, finding, clean_flow).with_evidence(evidence_of(self.lab.observers))
 
     def _send_clean_flows(self) -> list[Check]:
-        """The preflight's checks, made once; a lab that cannot measure stays so for every scenario."""
+        """The preflight's checks, made once: a lab that cannot measure stays so for every scenario. But a switch that
+        did not answer may answer the next one."""
         if self._preflight is None:
             for observer in self.lab.observers:
                 observer.measurement_started(f"preflight {self.lab.port}", for_all=True)
             try:
                 self._preflight, settled = preflight(self.lab)
                 self.settled = self.lab.pause_source.arrived(self.lab, settled)
+            except SwitchUnreachable:
+                raise
             except QualificationError as error:
                 more = "; ".join(filter(None, (auditor.explain(self.lab) for auditor in self._auditors)))
                 self._preflight = QualificationError(f"{error}; {more}") if more else error

@@ -217,7 +217,9 @@ class Generator:
 
     def run_out(self, names: Sequence[str], seconds: float) -> None:
         """Waits until flows that last so long have ended by themselves, and stops those that have not: of one that PFC
-        holds a generator may say that it transmits, or that it does not, and go on when nothing holds it any more.
+        holds a generator may say that it transmits, or that it does not, and go on when nothing holds it any more. Of
+        one that has sent nothing, because PFC held it from the first frame on, some say that it transmits even when it
+        was stopped: what came of it the checks of the case say.
 
         Raises:
             QualificationError: a flow goes on after it was told to stop.
@@ -232,12 +234,10 @@ class Generator:
         if not (ended and self.clock.exact):
             self.stop(names)
         if not wait_for(lambda: self._all_stopped(names), grace_s, self.clock):
-            never = [name for name, flow in self.stats(names).items() if not flow.frames_tx]
-            if never:  # some generators say of a flow that has sent nothing yet that it transmits
-                raise QualificationError(
-                    f"the traffic generator sent nothing of {', '.join(never)} although it was told to start it"
-                )
-            raise QualificationError(f"the traffic generator did not stop {', '.join(names)}")
+            going_on = [name for name, flow in self.stats(names).items() if flow.transmitting and flow.frames_tx]
+            if going_on:
+                raise QualificationError(f"the traffic generator did not stop {', '.join(going_on)}")
+            logger.warning("flows that have sent nothing count as stopped, as they were told to: %s", ", ".join(names))
 
     def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
         """Reads flow statistics, all that was counted up to now in them; raises QualificationError where the answer

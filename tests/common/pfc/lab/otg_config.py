@@ -17,6 +17,7 @@ from .generator import Traffic
 FIRST_UDP_PORT = 5000
 ECT = 2  # ECT(0) of RFC 3168: a switch with WRED may mark such frames in congestion, where it drops others
 ECN_BITS = 2
+RS_FEC_FROM_MBPS = 100_000  # what a port without `fec` in CONFIG_DB most likely has; at lower speeds none
 # Cards with four queues for PFC: sonic-mgmt gives 3 and 4 queues of their own and shares the others (variables.py)
 PFC_QUEUES_OF_FOUR = (0, 1, 0, 3, 2, 0, 1, 0)
 
@@ -136,7 +137,8 @@ class TrafficBuilder:
         layer1.ieee_media_defaults = False
         switch_port = self.switch_ports.get(port.port, {})
         layer1.auto_negotiate = switch_port.get("autoneg") == "on"
-        layer1.auto_negotiation.rs_fec = switch_port.get("fec", "rs") == "rs"
+        usual = "rs" if port.speed_mbps >= RS_FEC_FROM_MBPS else "none"
+        layer1.auto_negotiation.rs_fec = switch_port.get("fec", usual) == "rs"
         layer1.auto_negotiation.link_training = switch_port.get("link_training") == "on"
         pfc = layer1.flow_control.ieee_802_1qbb
         pfc.pfc_delay = 0

@@ -9,7 +9,7 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
+from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -74,11 +74,9 @@ def test_a_switch_that_reads_nothing_but_the_enable_bits_fails(case):
 
 
 def test_all_enable_bits_on_a_platform_that_does_not_count_several_lossy_ones():
-    """There the lossy counters must stay; these of the fake switch rise."""
+    """There the lossy counters may stay; these of the fake switch rise, as all others do."""
     outcome, _ = carry_out(frames.ALL_ENABLED, FakeWorld(), "cisco-8000")
-    statuses = {(one.metric_name, one.status) for one in outcome.verdicts}
-    assert statuses == {(LOSSLESS, Status.PASS), (LOSSY, Status.FAIL)}, [one.messages for one in outcome.verdicts]
-    assert f"{DEVICE} Ethernet0 priority 7: expected 0 PFC" in outcome.verdicts[1].messages[-1], outcome.verdicts[1]
+    assert {one.status for one in outcome.verdicts} == {Status.PASS}, [one.messages for one in outcome.verdicts]
 
 
 def test_sizes_that_are_the_same_everywhere():

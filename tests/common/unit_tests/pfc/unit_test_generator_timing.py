@@ -6,11 +6,12 @@ import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.lab import preflight
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.generator import AT_ONCE, POLL_S, Generator, GeneratorTiming
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.preflight import know_timing
-from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.errors import QualificationError, SwitchUnreachable
 from tests.common.pfc.model.traffic import FlowPlan, Role
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
@@ -178,6 +179,23 @@ def test_a_flow_that_has_ended_is_not_stopped_for_statistics_that_are_old(caplog
     assert "still transmitting" not in caplog.text, caplog.text
 
 
+@pytest.mark.parametrize("sent", [0, 5])
+def test_a_flow_that_was_held_from_its_first_frame_on_counts_as_stopped(monkeypatch, caplog, sent):
+    """PFC-1 was ERROR on a switch that goes on sending XOFF after the storm: snappi_ixnetwork says of a flow that has
+    sent nothing that it is started, also once it was stopped."""
+    generator = pushed(make_lab(), replace(FLOW, seconds=1))
+    read = Generator._metrics
+    monkeypatch.setattr(Generator, "_metrics", lambda self, names: {
+        name: replace(one, transmitting=True, frames_tx=sent) for name, one in read(self, names).items()})
+    generator.start([FLOW.name])
+    if sent:
+        with pytest.raises(QualificationError, match=f"^the traffic generator did not stop {FLOW.name}$"):
+            generator.run_out([FLOW.name], 1.0)
+    else:
+        generator.run_out([FLOW.name], 1.0)
+        assert f"count as stopped, as they were told to: {FLOW.name}" in caplog.text, caplog.text
+
+
 def test_until_it_is_known_a_generator_counts_as_one_that_is_never_late():
     world = FakeWorld()
     generator = Generator(FakeApi(world), InexactClock(world))
@@ -192,6 +210,36 @@ def test_a_generator_learns_it_from_a_flow_of_its_own():
     generator = pushed(make_lab(start_s=START_S, stop_s=STOP_S, refresh_s=REFRESH_S))
     found = generator.learn_timing(FLOW.name)
     assert generator.timing is found and (found.start_s, found.stop_s) == (START_S, STOP_S), found
+
+
+@pytest.mark.parametrize("clock, status", [(InexactClock, Status.PASS), (FakeClock, Status.FAIL)])
+def test_clean_flows_that_lost_frames_are_sent_once_more_on_hardware(monkeypatch, clock, status):
+    """There the first ones may meet a neighbour that is being learned; what is lost again is FAIL."""
+    world = FakeWorld(lost={6: 1})
+    lab = make_lab(world, clock, FakeApi, timing=AT_ONCE)
+    send = preflight.send_clean_flows
+
+    def sent(lab, traffic):
+        stats = send(lab, traffic)
+        world.lost = {}
+        return stats
+    monkeypatch.setattr(preflight, "send_clean_flows", sent)
+    checks, _ = preflight.preflight(lab)
+    found = [check.message for check in checks if check.status is Status.FAIL]
+    assert bool(found) is (status is Status.FAIL), found
+
+
+def test_a_switch_that_did_not_answer_is_asked_again_by_the_next_case(monkeypatch):
+    """Any other failure of the preflight holds for all cases."""
+    qualifier = Qualifier(make_lab(clock=FakeClock, api=FakeApi))
+    asked = []
+
+    def broken(lab):
+        asked.append(lab)
+        raise SwitchUnreachable("vtb-t0-01: no route") if len(asked) < 2 else QualificationError("the link is down")
+    monkeypatch.setattr("tests.common.pfc.cases.qualifier.preflight", broken)
+    causes = [qualifier.qualify(SINGLE_LOSSLESS, (3,)).verdicts[0].cause for _ in range(3)]
+    assert causes == ["vtb-t0-01: no route", "the link is down", "the link is down"] and len(asked) == 2, causes
 
 
 @pytest.mark.parametrize("clock, measured", [(InexactClock, 1), (FakeClock, 0)])

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.common.pfc.cases.engine import unmet
-from tests.common.pfc.cases.watchdog.quiet import ShortPause, start_pauses
+from tests.common.pfc.cases.watchdog.quiet import TIMERS, TIMERS_EXACT, ShortPause, longest_s, start_pauses
 from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
 from tests.common.pfc.cases.watchdog.timers import StormOnTraffic, TimedStormsRun, _time_kept, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
@@ -236,6 +236,19 @@ def test_pauses_that_must_not_meet_are_started_one_by_one_where_starts_are_late(
     bench = SimpleNamespace(clock=lab, generator=lab)
     start_pauses(bench, [ShortPause(2.2 * n, FlowPlan(name, Role.STORM, None, 64)) for n, name in enumerate("abc")])
     assert [(pytest.approx(time), names) for time, names in lab.started] == expected, lab.started
+
+
+@pytest.mark.parametrize(("timers", "asic", "exact", "expected"), [
+    (TIMERS_EXACT, "broadcom", True, 0.19),
+    (TIMERS_EXACT, "mellanox", True, 0.095),
+    (TIMERS_EXACT, "cisco-8000", True, 0.095),
+    (TIMERS, "broadcom", False, 0.4),
+    (TIMERS, "cisco-8000", False, 0.3),
+])
+def test_how_long_no_storm_may_be_detected(timers, asic, exact, expected):
+    """On hardware a poll may be late and the next one on time: as much less, and a poll."""
+    found = longest_s(timers, asic, exact)
+    assert found == pytest.approx(expected), found
 
 
 def test_statistics_of_all_queues_and_of_the_watched_ones_in_one_answer():

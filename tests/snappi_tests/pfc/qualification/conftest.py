@@ -214,7 +214,8 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F8
     ours = request.config.stash[SESSION_KEY]
     with one_sentence():
         if ours.plan is None:
-            ours.use(plan_device(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1]))
+            device = ours.device(request.session.items, [host.hostname for host in duthosts])
+            ours.use(plan_device(pfc_lab_facts[0], device, pfc_lab_facts[1]))
         duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
         clock = open_clock(tbinfo)
         dut = duts[ours.plan.state.device]

@@ -456,6 +456,14 @@ def test_targets_are_read_as_they_are_written(target):
     assert read_target(write_target(DEVICE, target)) == target, write_target(DEVICE, target)
 
 
+@pytest.mark.parametrize(("devices", "device"), [
+    ([DEVICE], DEVICE), (["other", DEVICE], DEVICE), (["other"], "other"), (["other", "third"], "other"),
+])
+def test_the_switch_is_measured_that_items_were_written_for(tmp_path, devices, device):
+    """Those of sonic-mgmt's priority file; of several switches it need not be the first."""
+    assert Session("run-1", str(tmp_path)).device([Item(3), Item(4)], devices) == device, devices
+
+
 @pytest.mark.parametrize("learned", [False, True])
 def test_the_next_modules_generator_knows_what_the_first_preflight_learned(tmp_path, learned):
     """How late it is holds for the traffic generators, whichever object speaks to them."""

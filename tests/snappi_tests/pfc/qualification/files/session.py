@@ -290,6 +290,12 @@ class Session:
     def _lost_evidence(self) -> list[str]:
         return [sentence for observer in self._observers for sentence in observer.lost()]
 
+    def device(self, items: Sequence[Any], devices: Sequence[str]) -> str:
+        """The switch that is measured of a testbed's `devices`: the one that items were written for when tests were
+        collected, else the first."""
+        written = [planned.device for item in items if (planned := self.planned(item)) is not None]
+        return next((device for device in written if device in devices), devices[0])
+
     def planned(self, item: Any) -> PlannedItem | None:
         """The verdict that an item owes: its marker `pfc_case` says for which test case, its parameter for which
         target. Nothing, if there is no target on this port."""
