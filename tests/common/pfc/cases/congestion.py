@@ -70,16 +70,12 @@ class Timing:
 WALL = Timing(3.0, 10.0)
 DEVIATIONS = (
     Deviation(
-        "all-drops-read",
-        ("voq", "broadcom-dnx"),
-        "no",
+        "all-drops-read", ("voq", "broadcom-dnx"), "no",
         "virtual output queues are not read, whose drops `show queue counters --voq` has",
         date(2026, 11, 27),
     ),
     Deviation(
-        "all-drops-read",
-        (),
-        "yes",
+        "all-drops-read", (), "yes",
         "what is dropped is counted by ports, queues and priority groups, which are read",
         date(2026, 11, 27),
     ),

@@ -18,16 +18,12 @@ from ..record.verdict import Check
 
 DEVIATIONS = (
     Deviation(
-        "xon-counted",
-        ("-8122", "-8223"),
-        "no",
+        "xon-counted", ("-8122", "-8223"), "no",
         "its receive counters do not count frames with a time of 0 (sonic-mgmt, `pfc_counters.py`)",
         date(2026, 11, 24),
     ),
     Deviation(
-        "xon-counted",
-        (),
-        "yes",
+        "xon-counted", (), "yes",
         "SONiC counts a received PFC frame for each priority that it enables, whatever its time",
         date(2026, 11, 24),
     ),

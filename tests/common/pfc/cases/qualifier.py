@@ -64,8 +64,7 @@ class Qualifier:
         return judged(subject, case, target, finding, clean_flow).with_evidence(evidence_of(self.lab.observers))
 
     def _send_clean_flows(self) -> list[Check]:
-        """The preflight's checks, made once: a lab that cannot measure stays so for every scenario. But a switch that
-        did not answer may answer the next one."""
+        """The preflight's checks, made once; but a switch that did not answer may answer the next scenario."""
         if self._preflight is None:
             for observer in self.lab.observers:
                 observer.measurement_started(f"preflight {self.lab.port}", for_all=True)

@@ -61,31 +61,23 @@ ZERO_MAC = "00:00:00:00:00:00"
 
 DEVIATIONS = (
     Deviation(
-        "sent-pause-source",
-        ("mellanox",),
-        "unicast",
+        "sent-pause-source", ("mellanox",), "unicast",
         "each port of a Spectrum has a MAC address of its own (register PPAD), which CONFIG_DB does not name",
         date(2026, 11, 21),
     ),
     Deviation(
-        "sent-pause-source",
-        (),
-        "own",
+        "sent-pause-source", (), "own",
         "a MAC control frame has the sender's own address (IEEE 802.3 31.3), which SONiC makes that of the switch on"
         " all ports; sonic-mgmt's test_valid_src_mac_pfc_frame.py, for cisco-8000 only, expects it",
         date(2026, 11, 21),
     ),
     Deviation(
-        "sent-pause-unused-times",
-        ("cisco-8000",),
-        "any",
+        "sent-pause-unused-times", ("cisco-8000",), "any",
         "sonic-mgmt's CiscoPFCPacket allows times of priorities whose enable bit is not set",
         date(2026, 11, 21),
     ),
     Deviation(
-        "sent-pause-unused-times",
-        (),
-        "zero",
+        "sent-pause-unused-times", (), "zero",
         "nobody reads the time of a priority whose enable bit is not set; sonic-mgmt's PFCPacket expects 0",
         date(2026, 11, 21),
     ),

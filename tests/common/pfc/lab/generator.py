@@ -218,8 +218,7 @@ class Generator:
     def run_out(self, names: Sequence[str], seconds: float) -> None:
         """Waits until flows that last so long have ended by themselves, and stops those that have not: of one that PFC
         holds a generator may say that it transmits, or that it does not, and go on when nothing holds it any more. Of
-        one that has sent nothing, because PFC held it from the first frame on, some say that it transmits even when it
-        was stopped: what came of it the checks of the case say.
+        one that PFC held from the first frame on some say so even when it was stopped: the checks of the case decide.
 
         Raises:
             QualificationError: a flow goes on after it was told to stop.

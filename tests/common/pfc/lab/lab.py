@@ -54,9 +54,8 @@ class PauseSource:
     def none_forwarded(self, run: Measurement) -> Iterator[Check]:
         """Whether none of the pauses came out of another port: FAIL where one did."""
         forwarded = sum(running.frames_rx for running, _ in run.storms)
-        yield none_of(
-            "pause-not-forwarded", at_tested(run), f"pause frames forwarded to {run.subject.pair.tx.port}", forwarded
-        )
+        what = f"pause frames forwarded to {run.subject.pair.tx.port}"
+        yield none_of("pause-not-forwarded", at_tested(run), what, forwarded)
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ where those of others arrive are a broken switch: FAIL, and the run goes on.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..model.arithmetic import share_percent
-from ..model.checking import at_port, error_unless, everything_received
+from ..model.checking import everything_received
 from ..model.counters import DutCounters, fallen
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan, FlowStats, Role
-from ..record.verdict import Check, Status
+from ..record.verdict import Check
 from .clock import wait_for
 from .generator import SETTLE_S, Traffic
 from .lab import Lab
@@ -96,23 +96,21 @@ def clean_flows(lab: Lab) -> list[FlowPlan]:
     ]
 
 
-def _port_checks(subject: PortUnderTest, counters: DutCounters) -> Iterator[Check]:
-    for port in (subject.pair.rx, subject.pair.tx):
-        place = at_port(subject, port.port)
-        state = counters.interfaces.get(port.port)
-        link = "up" if state is not None and state.oper_up else "down"
-        yield error_unless("link-up", place, link == "up", "the link up", link)
-        speed = 0 if state is None else state.speed_mbps
-        yield error_unless("speed", place, speed == port.speed_mbps, f"{port.speed_mbps} Mb/s", f"{speed} Mb/s")
-        counted = port.port in counters.pfc_rx and port.port in counters.pfc_tx
-        yield error_unless("pfc-counters", place, counted, "PFC counters", "counters" if counted else "none")
-
-
 def check_ports(subject: PortUnderTest, counters: DutCounters) -> None:
     """Both ports must be up, at the speed that the links file gives, and have PFC counters; raises QualificationError
     where one is not."""
-    for bad in (one for one in _port_checks(subject, counters) if one.status is not Status.PASS):
-        raise QualificationError(f"preflight: {bad.message}")
+    for port in (subject.pair.rx, subject.pair.tx):
+        state = counters.interfaces.get(port.port)
+        speed = 0 if state is None else state.speed_mbps
+        found = {
+            "the link up": "the link up" if state is not None and state.oper_up else "down",
+            f"{port.speed_mbps} Mb/s": f"{speed} Mb/s",
+            "PFC counters": "PFC counters" if port.port in counters.pfc_rx and port.port in counters.pfc_tx else "none",
+        }
+        for expected, seen in found.items():
+            if seen != expected:
+                where = subject.where(port=port.port)
+                raise QualificationError(f"preflight: {where}: expected {expected}, got {seen}")
 
 
 def check_path(subject: PortUnderTest, stats: Mapping[str, FlowStats]) -> None:

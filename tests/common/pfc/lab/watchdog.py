@@ -26,6 +26,8 @@ ALERT = "alert"
 STORMED = "stormed"
 OPERATIONAL = "operational"
 MS_PER_S = 1000
+LATE_MS = Fraction(100)
+"""How much later than the polling interval says a poll may be on hardware, and a flow may start."""
 DEFAULT_POLL_MS = 100
 """Polling interval where CONFIG_DB says nothing (sonic-swss orchdaemon.cpp, PFC_WD_POLL_MSECS)."""
 POLL_FIELD = "'PFC_WD|GLOBAL' POLL_INTERVAL"

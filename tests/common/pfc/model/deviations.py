@@ -32,37 +32,27 @@ class Deviation:
 
 DEVIATIONS = (
     Deviation(
-        "shared-buffer-pool",
-        ("cisco-8000", "voq", "broadcom-dnx"),
-        "ingress_lossless_pool",
+        "shared-buffer-pool", ("cisco-8000", "voq", "broadcom-dnx"), "ingress_lossless_pool",
         "virtual output queues hold lossless frames at the ingress; there is no egress lossless pool",
         date(2026, 11, 20),
     ),
     Deviation(
-        "shared-buffer-pool",
-        (),
-        "egress_lossless_pool",
+        "shared-buffer-pool", (), "egress_lossless_pool",
         "the pool that the test plan compares with on shared-memory switches",
         date(2026, 11, 20),
     ),
     Deviation(
-        "lossy-pauses-counted",
-        ("-8122", "-8223"),
-        "0",
+        "lossy-pauses-counted", ("-8122", "-8223"), "0",
         "its receive counters count pauses of lossless priorities only (sonic-mgmt, `pfc_counters.py`)",
         date(2026, 11, 23),
     ),
     Deviation(
-        "lossy-pauses-counted",
-        ("cisco-8000",),
-        "1",
+        "lossy-pauses-counted", ("cisco-8000",), "1",
         "its receive counters stay at 0 when a PFC frame pauses several lossy priorities (sonic-mgmt#13800)",
         date(2026, 11, 21),
     ),
     Deviation(
-        "lossy-pauses-counted",
-        (),
-        "8",
+        "lossy-pauses-counted", (), "8",
         "SONiC counts a received PFC frame for each priority that it enables, lossy ones too",
         date(2026, 11, 21),
     ),

@@ -93,20 +93,14 @@ class CaseRun:
 
     def storms_detected(self) -> dict[str, int]:
         """`Ethernet0:3` -> storms that the switch's watchdog detected during the run, where there were any."""
-        gained = {
-            queue: row.detected - self.before.watchdog.get(queue, NEVER_STORMED).detected
-            for queue, row in self.during.watchdog.items()
-            if queue.split(":")[0] in self.subject.ports
-        }
-        return {queue: storms for queue, storms in gained.items() if storms > 0}
+        rows = {queue: row for queue, row in self.during.watchdog.items() if queue.split(":")[0] in self.subject.ports}
+        before = {queue: self.before.watchdog.get(queue, NEVER_STORMED).detected for queue in rows}
+        return {queue: row.detected - before[queue] for queue, row in rows.items() if row.detected > before[queue]}
 
     def stormed(self) -> list[str]:
         """Queues of the ports that the watchdog holds in storm."""
-        return [
-            queue
-            for queue, row in self.during.watchdog.items()
-            if row.status == "stormed" and queue.split(":")[0] in self.subject.ports
-        ]
+        rows = self.during.watchdog.items()
+        return [queue for queue, row in rows if row.status == "stormed" and queue.split(":")[0] in self.subject.ports]
 
     def counted(self) -> dict[str, Any]:
         """The numbers, for the record."""

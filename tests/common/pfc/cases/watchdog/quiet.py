@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ...lab.lab import Lab
 from ...lab.generator import SETTLE_S
-from ...lab.watchdog import DROP, MS_PER_S, STORMED, Timers
+from ...lab.watchdog import DROP, LATE_MS, MS_PER_S, STORMED, Timers
 from ...model.arithmetic import MAX_QUANTA, holding_fps
 from ...model.checking import (
     at_priorities, at_priority, error_unless, every_pause_counted, everything_received, fail_unless,
@@ -22,7 +22,6 @@ from ..storm_sequence import pause_storm
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background
 from .actions import even_flows, watching_pair
 from .checks import WatchdogRun, no_other_storm
-from .timers import LATE_MS
 from .watched import all_watched
 
 QUIET = PlanCase("watchdog-quiet", "WD-4")

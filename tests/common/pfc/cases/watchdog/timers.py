@@ -18,7 +18,7 @@ from ...lab.configuration import configured, read_config
 from ...lab.lab import Lab
 from ...lab.generator import SETTLE_S
 from ...lab.reservation import Rows
-from ...lab.watchdog import DROP, MS_PER_S, Timers, Watchdog
+from ...lab.watchdog import DROP, LATE_MS, MS_PER_S, Timers, Watchdog
 from ...model.arithmetic import MAX_QUANTA, line_rate_fps, pause_seconds
 from ...model.checking import (
     at_priorities, at_priority, error_unless, everything_received, fail_unless, priority_of, storm_sent,
@@ -47,7 +47,6 @@ TEST_PERCENT = 40  # of the line, and as much of background
 SPARE_S = 0.5
 WALL_SPARE_S = 2.0  # on hardware a flow starts (and stops) up to a second after it is told to
 EDGE_PERCENT = 1  # on hardware the action and what counts its frames do not begin and end at quite the same instant
-LATE_MS = Fraction(100)  # on hardware a poll may be one late (as Timers.poll_ms says), and a flow starts when it does
 
 
 @dataclass(frozen=True)

@@ -291,8 +291,7 @@ class Session:
         return [sentence for observer in self._observers for sentence in observer.lost()]
 
     def device(self, items: Sequence[Any], devices: Sequence[str]) -> str:
-        """The switch that is measured of a testbed's `devices`: the one that items were written for when tests were
-        collected, else the first."""
+        """The switch that is measured: of a testbed's `devices` the one that items were written for, else the first."""
         written = [planned.device for item in items if (planned := self.planned(item)) is not None]
         return next((device for device in written if device in devices), devices[0])
 
