@@ -107,7 +107,7 @@ REFUSED_BESIDE = "1 Pause Storm has to start beside data, and by the testbed's p
     (PASSES, [("PFC-1", None, Status.PASS)], ""),
     (PASSES, [("PFC-1", None, Status.PASS), ("PFC-2", "lost", Status.FAIL)], "FAIL: lost"),
     (PASSES, [("PFC-1", "no link", Status.ERROR)], "ERROR: no link"),
-    (NOT_STARTED, [("PFC-1", "expected some frames sent in the storm, got 0", Status.ERROR)], ""),
+    (NOT_STARTED, [("PFC-1", "expected at least 9 frames sent in the storm, got 0", Status.ERROR)], ""),
     (NOT_STARTED, [("PFC-1", None, Status.PASS)], "nothing is ERROR"),
     (NOT_STARTED, [("PFC-1", "no link", Status.ERROR)], "the reason is 'no link'"),
     (ALL_WITH_ROOM, [("PAIRS-1", NO_TAG, Status.ERROR), ("PAIRS-1", None, Status.PASS)], ""),

@@ -25,7 +25,8 @@ def threshold_lowered(lab: Lab, target: Target, xon_offsets: int = 0) -> Iterato
     """The tested priorities' groups have a profile with a smaller threshold (`smaller_threshold`) inside the `with`
     block, their own after it."""
     config_db = read_config(lab)
-    with configured(lab, config_db, smaller_threshold(lab, config_db, target, xon_offsets)):
+    offsets = xon_offsets if lab.clock.exact else 0  # nobody could tell by any other clock what came of it
+    with configured(lab, config_db, smaller_threshold(lab, config_db, target, offsets)):
         yield lab
 
 
@@ -38,7 +39,8 @@ def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target, xon_offsets
         lab: what to measure with.
         config_db: of the switch.
         target: the tested priorities.
-        xon_offsets: how many times its headroom `xon_offset` is; 0: what it is.
+        xon_offsets: how many times its headroom `xon_offset` is, where it has one, or as much as half of the threshold
+            if that is less; 0: what it is.
 
     Raises:
         QualificationError: the switch does not say which profile they have, or it has no such threshold; or a row of
@@ -52,9 +54,11 @@ def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target, xon_offsets
         raise QualificationError(
             f"{lab.subject.where(port=port)}: the buffer profile of priority {target[0]} has no dynamic_th: {profile}"
         )
-    changed = {**profile, "dynamic_th": str(max(LEAST, int(profile["dynamic_th"]) - SMALLER))}
-    if xon_offsets:
-        changed["xon_offset"] = str(xon_offsets * int(profile["xoff"]))
+    lowered = max(LEAST, int(profile["dynamic_th"]) - SMALLER)
+    changed = {**profile, "dynamic_th": str(lowered)}
+    if xon_offsets and profile.get("xon_offset"):
+        threshold = lab.subject.buffer.size_bytes * 2.0**lowered / (1 + 2.0**lowered)
+        changed["xon_offset"] = str(min(xon_offsets * int(profile.get("xoff", 0)), int(threshold / 2)))
     return {"BUFFER_PROFILE": {NAME: changed}, "BUFFER_PG": {key: {"profile": NAME} for key in keys or in_effect}}
 
 

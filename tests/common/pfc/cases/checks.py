@@ -90,7 +90,7 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 
 def _pause_counted(run: Measurement) -> Iterator[Check]:
     paused = run.scenario.paused
-    none = [one for one in run.uncounted if not run.pfc_received()[one]]  # or all of them: an image may be mended
+    none = [] if any(run.pfc_received()[one] for one in run.uncounted) else run.uncounted  # an image may be mended
     yield from no_pause_counted("pause-counted", run, none)
     for priority in (one for one in paused if one not in none):
         place = at_priority(run.subject, priority)

@@ -49,8 +49,8 @@ class Resumption:
         buffer, and at most the rest of a cell."""
         by_xon = self.profile.number("xon") // self._most_bytes
         offset = self.profile.number("xon_offset")
-        above = -(-(self.profile.xoff_bytes + offset) // self.frame_bytes)
-        return max(0, by_xon - UNDER_WAY, self.held - above - UNDER_WAY if offset else 0)
+        below = [self.held - -(-(self.profile.xoff_bytes + less) // self.frame_bytes) for less in (0, offset)]
+        return max(0, min(by_xon, below[0]) - UNDER_WAY, below[1] - UNDER_WAY if offset else 0)
 
     @property
     def most(self) -> int:

@@ -233,10 +233,10 @@ class Generator:
         if not (ended and self.clock.exact):
             self.stop(names)
         if not wait_for(lambda: self._all_stopped(names), grace_s, self.clock):
-            going_on = [name for name, flow in self.stats(names).items() if flow.transmitting and flow.frames_tx]
-            if going_on:
-                raise QualificationError(f"the traffic generator did not stop {', '.join(going_on)}")
-            logger.warning("flows that have sent nothing count as stopped, as they were told to: %s", ", ".join(names))
+            left = {name: flow.frames_tx for name, flow in self.stats(names).items() if flow.transmitting}
+            if any(left.values()):
+                raise QualificationError(f"the traffic generator did not stop {', '.join(filter(left.get, left))}")
+            logger.warning("flows that have sent nothing count as stopped, as they were told to: %s", ", ".join(left))
 
     def stats(self, names: Iterable[str]) -> dict[str, FlowStats]:
         """Reads flow statistics, all that was counted up to now in them; raises QualificationError where the answer

@@ -17,7 +17,7 @@ from .generator import Traffic
 FIRST_UDP_PORT = 5000
 ECT = 2  # ECT(0) of RFC 3168: a switch with WRED may mark such frames in congestion, where it drops others
 ECN_BITS = 2
-RS_FEC_FROM_MBPS = 100_000  # what a port without `fec` in CONFIG_DB most likely has; at lower speeds none
+RS_FEC_FROM_MBPS = 50_000  # what a port without `fec` in CONFIG_DB most likely has; at lower speeds none
 # Cards with four queues for PFC: sonic-mgmt gives 3 and 4 queues of their own and shares the others (variables.py)
 PFC_QUEUES_OF_FOUR = (0, 1, 0, 3, 2, 0, 1, 0)
 

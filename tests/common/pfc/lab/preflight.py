@@ -46,6 +46,7 @@ def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
         logger.warning("%s: some frames of the clean flows did not arrive: sending them once more", lab.subject.where())
         before = waited_counters(lab, [lab.port])  # a neighbour or an address may have been learned meanwhile
         stats = send_clean_flows(lab, lab.builder.build(clean_flows(lab)))
+        check_path(lab.subject, stats)
     after = settled_queues(lab, before, {lab.port: stats})
     check_queues(lab, (before, after), stats)
     return clean_flow_checks(lab, stats), after
@@ -109,8 +110,7 @@ def check_ports(subject: PortUnderTest, counters: DutCounters) -> None:
         }
         for expected, seen in found.items():
             if seen != expected:
-                where = subject.where(port=port.port)
-                raise QualificationError(f"preflight: {where}: expected {expected}, got {seen}")
+                raise QualificationError(f"preflight: {subject.where(port=port.port)}: expected {expected}, got {seen}")
 
 
 def check_path(subject: PortUnderTest, stats: Mapping[str, FlowStats]) -> None:

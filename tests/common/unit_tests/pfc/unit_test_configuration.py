@@ -249,13 +249,19 @@ def test_another_threshold_is_for_the_rows_that_the_groups_have(in_config_db, in
 
 
 def test_another_level_of_xon_is_so_many_times_the_headroom():
-    """And nothing else of the profile changes by it."""
+    """Where it has one; or half of the threshold, here a seventeenth of the buffer. Nothing else changes."""
     subject = SimpleNamespace(pair=SimpleNamespace(tx=SimpleNamespace(port="Ethernet0")),
                               where=lambda port: f"dut {port}")
-    lab = SimpleNamespace(dut=AskedForProfile("Ethernet0:3-4"), subject=subject)
-    rows = smaller_threshold(lab, {"BUFFER_PG": {"Ethernet0|3-4": {}}}, (3,), xon_offsets=4)
-    expected = {"xoff": "165568", "dynamic_th": "-4", "xon_offset": str(4 * 165_568)}
-    assert rows["BUFFER_PROFILE"] == {NAME: expected}, rows
+    for xon_offset, size_bytes, expected in (
+        ("2288", 1 << 30, str(4 * 165_568)), ("2288", 17_000_000, "500000"), ("", 1 << 30, ""),
+    ):
+        subject.buffer = SimpleNamespace(size_bytes=size_bytes)
+        switch = AskedForProfile("Ethernet0:3-4")
+        switch.printed["row"] = str({"xoff": "165568", "dynamic_th": "-2", "xon_offset": xon_offset})
+        lab = SimpleNamespace(dut=switch, subject=subject)
+        rows = smaller_threshold(lab, {"BUFFER_PG": {"Ethernet0|3-4": {}}}, (3,), xon_offsets=4)
+        profile = {"xoff": "165568", "dynamic_th": "-4", "xon_offset": expected}
+        assert rows["BUFFER_PROFILE"] == {NAME: profile}, rows
 
 
 def test_another_threshold_is_not_for_other_ports_too():

@@ -27,7 +27,7 @@ from .watched import all_watched
 QUIET = PlanCase("watchdog-quiet", "WD-4")
 TIMERS_EXACT = Timers(DROP)
 TIMERS = Timers(DROP, detection_ms=600)
-"""By a clock that is not exact: a poll may be late then, and the next one on time, so that 190 ms hold three."""
+"""By a clock that is not exact: a poll may be late, and the next one on time: 190 ms may hold three polls then."""
 LEAD_S = 3.0  # data runs that long before the first pause; within this time the watchdog is started
 LONG_STORMS = 4  # where a poll comes just as the first begins, it alone has a single poll in it; the others have two
 LONG_SHARE = 0.95  # by an exact clock each is that share of the shortest time in which a storm may be detected
