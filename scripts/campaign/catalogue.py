@@ -205,6 +205,7 @@ FAULTS: tuple[CampaignEntry, ...] = (
     at_rx("watchdog-any-pause", "WD-1 WD-4", HELD, LOSSLESS, "the watchdog detects a storm on .* where there is none"),
     at_rx("watchdog-restores-in-storm", "WD-1 WD-2 WD-5", HELD, LOSSLESS,
           "the watchdog restores .* while the storm goes on"),
+    at_rx("watchdog-calm-adds-up", "WD-20", HELD, LOSSLESS, "the watchdog restores .* while the storm goes on"),
     at_rx("watchdog-hits-another", "WD-1 WD-3", HELD, LOSSLESS, "the watchdog's action hits .* instead of",
           "priority=3,to=4"),
     at_rx("watchdog-drops-counted-as-sent", "WD-1 WD-5", HELD, LOSSLESS,

@@ -347,6 +347,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("watchdog-action-kept"),
     FaultKind("watchdog-any-pause", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-restores-in-storm", ((), (word("all", "yes"),), (number("one_in", 60, 400, 100),))),
+    FaultKind("watchdog-calm-adds-up", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("watchdog-hits-another", ((word("priority", "3"), word("to", "4", "0", "1", "2", "5", "6")),), (), False,
               _of_option("to", 4)),
     FaultKind("watchdog-one-port-only", priorities=LOSSLESS_ONLY, declare=_limited),

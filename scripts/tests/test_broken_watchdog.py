@@ -253,7 +253,8 @@ FAULTS = (
     "nervous.py:HalfRoom@Ethernet68", "nervous.py:WatchedAlone@Ethernet60", "nervous.py:StopsAll@Ethernet68",
     "nervous.py:StopsAll@Ethernet40", "watchdog-polls-add-up@Ethernet112,priority=3",
     "nervous.py:TenBits@Ethernet116", "nervous.py:TimesKept@Ethernet36",
-    "nervous.py:Sulking@Ethernet112,priority=4", "watchdog-restores-in-storm@Ethernet88,one_in=100",
+    "nervous.py:Sulking@Ethernet112,priority=4", "watchdog-calm-adds-up@Ethernet100",
+    "watchdog-restores-in-storm@Ethernet88,one_in=100",
 )
 
 
@@ -409,6 +410,8 @@ CASES = [
           "Ethernet68 priority 3: expected the queue stormed while the watchdog of the tx port was stopped and"),
     wreck(SLOW_MISSED, SLOW, "FAIL -", "storm-detected restoration-counted",
           "Ethernet88 priority 3: expected the queue stormed while 3 pauses came in a second, got operational"),
+    wreck(FORWARDS, SLOW, "FAIL -", "storm-detected restoration-counted",
+          "Ethernet100 priority 3: expected the queue stormed while 3 pauses came in a second, got operational"),
     wreck(NERVOUS, SLOW, "FAIL -", "restored restoration-counted no-other-storm",
           "Ethernet8 priority 3: expected the queue operational after the storm, got stormed"),
     wreck(BLIND, SLOW, "FAIL FAIL", "storm-detected storm-counted restoration-counted clean-flow",

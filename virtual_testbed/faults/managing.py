@@ -227,6 +227,37 @@ class WatchdogRestoresInStorm(NumberedFault):
         return sample if self._is_all and not others else replace(sample, pfc_rx=first.pfc_rx, paused=False)
 
 
+class WatchdogCalmAddsUp(Fault):
+    """Polls of a queue in storm in which no pause came add up to the restoration time, though pauses come between them:
+    a queue is restored in a slow storm. One that is over is restored in time.
+    """
+
+    name = "watchdog-calm-adds-up"
+
+    def __init__(self, scope: Scope = Scope(), **options: str) -> None:
+        super().__init__(scope, **options)
+        self._last: dict[int, Sample] = {}
+        self._calm_ms: dict[int, int] = {}
+
+    def watchdog_detects(self, queue: int, storms: int, detects: bool) -> bool:
+        """Unchanged; nothing is added up yet."""
+        self._last.pop(queue, None)
+        self._calm_ms[queue] = 0
+        return detects
+
+    def watchdog_sees_in_storm(self, queue: int, first: Sample, others: bool, sample: Sample) -> Sample:
+        """Unchanged; the time since the poll before is added up where no pause came."""
+        last = self._last.get(queue, first)
+        self._last[queue] = sample
+        if sample.pfc_rx == last.pfc_rx:
+            self._calm_ms[queue] = self._calm_ms.get(queue, 0) + (sample.time_ps - last.time_ps) // PS_PER_MS
+        return sample
+
+    def watchdog_restoration_ms(self, queue: int, restoration_ms: int) -> int:
+        """What is missing."""
+        return max(1, restoration_ms - self._calm_ms.get(queue, 0))
+
+
 class WatchdogOnePortOnly(Fault):
     """While another port of the switch has a queue in storm no storm is detected here (buildimage#9432,
     sonic-mgmt#5239).
@@ -468,6 +499,6 @@ class CountersNegative(Fault):
 FAULTS: tuple[type[Fault], ...] = (
     WatchdogBlind, WatchdogFalseAlarm, WatchdogAnyPause, WatchdogPollsAddUp, WatchdogLate, WatchdogLeaks,
     WatchdogActionMissing, WatchdogWide, WatchdogHitsAnother, WatchdogOnePortOnly, WatchdogRestoresInStorm,
-    WatchdogNeverRestores, WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed, WatchdogUncounted,
-    WatchdogStopIgnored, AgingStaysOn, SwitchReboots, PfcRemovalIgnored, CountersFrozen, CountersLate, DropsUncounted,
-    WatermarksFrozen, CountersNegative, PfcLostWithWatchdog)
+    WatchdogCalmAddsUp, WatchdogNeverRestores, WatchdogRestoresLate, WatchdogUndoMissing, WatchdogSecondStormMissed,
+    WatchdogUncounted, WatchdogStopIgnored, AgingStaysOn, SwitchReboots, PfcRemovalIgnored, CountersFrozen,
+    CountersLate, DropsUncounted, WatermarksFrozen, CountersNegative, PfcLostWithWatchdog)

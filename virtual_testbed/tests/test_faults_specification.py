@@ -45,6 +45,7 @@ NAMES = {
     "xon-late", "xon-early", "headroom-divided", "pfc-lost-with-watchdog", "weights-forgotten", "weights-reset",
     "weights-kept", "headroom-reclaimed", "headroom-watermark-of-port", "pause-time-miscounted",
     "shared-watermark-with-headroom", "maps-forgotten",
+    "watchdog-calm-adds-up",
     "watchdog-action-kept", "watchdog-set-kept", "watchdog-any-pause", "watchdog-restores-in-storm",
     "watchdog-one-port-only", "watchdog-hits-another", "watchdog-drops-counted-as-sent", "drops-counted-twice",
     "watermarks-frozen", "switch-reboots"}
@@ -381,6 +382,12 @@ def test_watchdog_that_is_wrong():
     one_in_ten = parse_fault("watchdog-restores-in-storm@*,one_in=10")
     for received, seen in (9, 9), (18, 9), (19, 19), (45, 39):
         assert one_in_ten.watchdog_sees_in_storm(3, sample, False, replace(late, pfc_rx=received)).pfc_rx == seen
+    added = parse_fault("watchdog-calm-adds-up")
+    assert added.watchdog_detects(3, 0, True) and added.watchdog_restoration_ms(3, 2000) == 2000
+    for seconds, received, missing_ms in (0.1, 9, 1900), (0.2, 10, 1900), (0.4, 10, 1700), (0.5, 11, 1700):
+        poll = replace(sample, pfc_rx=received, time_ps=sample.time_ps + round(seconds * SECOND))
+        assert added.watchdog_sees_in_storm(3, sample, False, poll) is poll
+        assert added.watchdog_restoration_ms(3, 2000) == missing_ms, seconds
     alone = parse_fault("watchdog-one-port-only")
     assert alone.watchdog_detects_beside(3, of(), True) and not alone.watchdog_detects_beside(3, of("Ethernet4"), True)
 
