@@ -1,7 +1,7 @@
 """How long a line can stay busy, and how much can wait for it: bounds from the streams that it carries.
 
-A stream sends a frame at most every `period_ps`, each up to `jitter_ps` late; what its frames need of the line bounds
-`FrameTimes`. These are the usual bounds of network calculus, in integers and never too small.
+A stream sends a frame at most every `period_ps`, each up to `jitter_ps` late; `FrameTimes` bounds what its frames need
+of the line. These are the usual bounds of network calculus, in integers and never too small.
 """
 from __future__ import annotations
 

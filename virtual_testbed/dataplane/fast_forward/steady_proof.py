@@ -320,9 +320,11 @@ class SteadyProof:
             return
         if not any(use.fills for use in self.uses) or not fits(self.uses, self.now_ps, self.ledger):
             raise NotSteady("a buffer threshold may be reached")
-        good_ps, bad_ps = self.now_ps, min(self.end_ps, self.now_ps + self.window_ps)
+        good_ps = self.now_ps
+        bad_ps = min(self.end_ps, self.now_ps + self.window_ps)
         while bad_ps < self.end_ps and fits(self.uses, bad_ps, self.ledger):
-            good_ps, bad_ps = bad_ps, min(self.end_ps, 2 * bad_ps - self.now_ps)
+            good_ps = bad_ps
+            bad_ps = min(self.end_ps, 2 * bad_ps - self.now_ps)
         while bad_ps - good_ps > self.window_ps:
             middle_ps = (good_ps + bad_ps) // 2
             if fits(self.uses, middle_ps, self.ledger):

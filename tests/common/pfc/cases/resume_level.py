@@ -49,18 +49,22 @@ class Resumption:
         buffer, and at most the rest of a cell."""
         by_xon = self.profile.number("xon") // self._most_bytes
         offset = self.profile.number("xon_offset")
-        below = [self.held - -(-(self.profile.xoff_bytes + less) // self.frame_bytes) for less in (0, offset)]
-        return max(0, min(by_xon, below[0]) - UNDER_WAY, below[1] - UNDER_WAY if offset else 0)
+        without_headroom = self.held - self._frames_of(self.profile.xoff_bytes)
+        by_offset = self.held - self._frames_of(self.profile.xoff_bytes + offset)
+        return max(0, min(by_xon, without_headroom) - UNDER_WAY, by_offset - UNDER_WAY if offset else 0)
 
     @property
     def most(self) -> int:
         """Frames that it may have had at most, alone in its pool. Its threshold is 2^dynamic_th of what the pool has
         left, so that it rises as the group drains: it is met by the (1 + 2^dynamic_th)th part of `xon_offset`."""
-        reserved_and_xon = self.profile.number("size") + self.profile.number("xon")
-        by_xon = -(-reserved_and_xon // self.frame_bytes)
+        by_xon = self._frames_of(self.profile.number("size") + self.profile.number("xon"))
         offset = self.profile.number("xon_offset")
         drained = offset / self.profile.rise // self._most_bytes if offset else self.held
         return max(by_xon, self.held - int(drained)) + UNDER_WAY
+
+    def _frames_of(self, size_bytes: int) -> int:
+        """The most frames that so many bytes of the buffer may hold, the last one in part."""
+        return -(-size_bytes // self.frame_bytes)
 
     @property
     def _most_bytes(self) -> int:
@@ -79,7 +83,7 @@ class Resumption:
         return at_least("xon-level", place, self.due, self._expected, self.left)
 
     def late_enough(self, place: Place) -> Check:
-        """Whether XON came before; of the only group that fills its pool."""
+        """Whether XON waited until the group was at its level; of the only group that fills its pool."""
         return at_most("xon-not-early", place, self.most, self._expected, self.left)
 
     @property
