@@ -119,6 +119,11 @@ def _limited(options: Options, declared: Declaration) -> Declaration:
     return replace(declared, priorities=only, metrics=metrics_of(only))
 
 
+def _of_every(options: Options, declared: Declaration) -> Declaration:
+    """Of every priority, unless the fault is limited to one."""
+    return _limited(options, replace(declared, priorities=ALL, metrics=BOTH))
+
+
 def _once_lossless(options: Options, declared: Declaration) -> Declaration:
     """Of a priority that is lossy, unless a test case makes it lossless."""
     return replace(declared, priorities=frozenset({int(options["priority"])}), metrics=(LOSSLESS,))
@@ -296,8 +301,7 @@ KINDS: tuple[FaultKind, ...] = (
         "the counters of {rx} are late|pauses of .* are counted, but late|stand still", (Status.FAIL, Status.ERROR))),
     FaultKind("drops-uncounted", priorities=LOSSY_ONLY, declare=lambda options, declared: replace(
         declared, priorities=_limited(options, declared).priorities)),
-    FaultKind("counters-negative", priorities=SEVERAL, declare=lambda options, declared: _limited(
-        options, replace(declared, priorities=ALL, metrics=BOTH))),
+    FaultKind("counters-negative", priorities=SEVERAL, declare=_of_every),
     FaultKind("drops-counted-as-sent", ((), (word("too", "yes"),))),
     FaultKind("sent-counted-as-received", is_any_time=True),
     FaultKind("counters-of-another", ((word("of", "{beside}"),),)),
@@ -321,7 +325,7 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("counters-wrap", ((word("only", "queue-bytes"), number("before", 1, 5000, 1000)),), (), False,
               lambda _, declared: replace(declared, priorities=ALL, metrics=BOTH, verdicts=(Status.FAIL,),
                                           says="the bytes of .* are not counted as many as its frames have")),
-    FaultKind("counted-short", ((number("one_in", 2, 2000, 200),),), SEVERAL, False, _limited),
+    FaultKind("counted-short", ((number("one_in", 2, 2000, 200),),), SEVERAL, False, _of_every),
     FaultKind("counted-short", ((word("of", "watchdog-drops"), number("one_in", 2, 2000, 200)),), (), False,
               _saying("the watchdog acts, but does not count it")),
     FaultKind("resume-all", priorities=LOSSLESS_ONLY, declare=_limited),

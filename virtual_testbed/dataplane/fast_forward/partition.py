@@ -188,8 +188,8 @@ class Partition:
         What is stepped between two sessions counts."""
         if self._judged_from is None:
             return Spent(0, 0)
-        work, time_ps = self._judged_from
-        return Spent(self.loop.work - work, self.loop.now_ps - time_ps)
+        cost, time_ps = self._judged_from
+        return Spent(self.loop.cost - cost, self.loop.now_ps - time_ps)
 
     def advance(self, whole: Skip, last_ps: int) -> bool:
         """Advance everything towards `last_ps`, as far as the components can be advanced apart; False: not at all.
@@ -224,7 +224,7 @@ class Partition:
             self._turn_of_all_ends = self.loop.instants + self._turn // TURN_OF_ALL
             return None
         if self._judged_from is None or self.sessions % SESSIONS_JUDGED == 0:
-            self._judged_from = self.loop.work, self.loop.now_ps
+            self._judged_from = self.loop.cost, self.loop.now_ps
         session = PartitionedRun(self.loop, self._ledger, terms, self._turn, last_work)
         end_ps = session.run()
         if self.loop.instants >= session.last_instant:

@@ -106,6 +106,7 @@ class EventLoop:
         self.further = 0
         self.compiled_events = 0
         self._last_ps = 0
+        self._proven = 0
         self._sequence = 0
 
     def push_traffic(self, event: Event) -> None:
@@ -171,6 +172,15 @@ class EventLoop:
     def work(self) -> int:
         """What stepping has cost so far, in events that this loop has stepped itself."""
         return self.events - self.compiled_events + self.compiled_events // COMPILED_EVENTS_PER_EVENT
+
+    @property
+    def cost(self) -> int:
+        """As `work`, with what it has cost to look for steady states."""
+        return self.work + self._proven
+
+    def count_proof(self, events: int) -> None:
+        """Count that a steady state was looked for, in events that could have been stepped meanwhile."""
+        self._proven += events
 
     @property
     def next_timer_ps(self) -> int:
