@@ -19,9 +19,8 @@ from ..engine import Procedure, Table
 from ..timing_storms import StormsRun, storms_and_load
 from ..timing_storms import judge as judge_storms
 from ..timing_storms import measure as measure_storms
-from ..validity import counters_kept, links_kept
 from .actions import watching_pair
-from .checks import WatchdogRun, no_other_storm
+from .checks import WatchdogRun, no_other_storm, undisturbed_while_watched
 from .watched import all_watched
 
 HELD = PlanCase("watchdog-storms-held", "WD-14")
@@ -67,8 +66,7 @@ def validity(run: WatchedStormsRun) -> Iterator[Check]:
     """Whether the run was a measurement: no storm may have lasted until it could be detected."""
     subject = run.storms.subject
     place = at_priorities(subject, run.storms.tested)
-    yield from links_kept(run.watchdog)
-    yield from counters_kept(run.watchdog)
+    yield from undisturbed_while_watched(run.watchdog)
     yield from storms_and_load(run.storms)
     earliest_ms, _ = run.watchdog.timers.detection_bounds_ms(subject.asic, Fraction(0))
     for storm in run.storms.storms:

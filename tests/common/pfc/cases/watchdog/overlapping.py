@@ -16,12 +16,12 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..flows import later
-from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
+from ..validity import load_applied, lossy_in_background
 from .actions import data_again, data_in_storms, end_storms, watched_flows, watching_pair
 from .checks import (
-    DATA_S, WatchdogRun, acted, applied_again, detected, lead_s, no_other_storm, restored, storm_unbroken, works_again,
+    DATA_S, WatchdogRun, acted, applied_again, detected, lead_s, no_other_storm, restored, storm_lasted,
+    undisturbed_while_watched, works_again,
 )
 from .early import early_flows
 from .watched import each_of_several_watched, watched
@@ -100,17 +100,11 @@ def _storm(lab: Lab, phase: str, target: Target, waits_s: float) -> list[FlowPla
 def validity(run: OverlappingRun) -> Iterator[Check]:
     """Whether the run was a measurement, best cause first."""
     subject = run.subject
-    speed_mbps = subject.pair.speed_mbps
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    yield from undisturbed_while_watched(run)
     for phase, priorities, least_s in (
         ("ended", (run.first,), 2 * lead_s(run.timers)), ("over", run.others, 2 * lead_s(run.timers) + DATA_S)
     ):
-        place = at_priorities(subject, priorities)
-        storms = run.flows(phase, Role.STORM)
-        yield from storm_held(place, storms, speed_mbps, least_s)
-        yield from storm_stopped(place, storms)
-        yield from storm_unbroken(place, storms)
+        yield from storm_lasted(run, at_priorities(subject, priorities), run.flows(phase, Role.STORM), least_s)
     data = [*run.flows("stormed"), *run.flows("recovered")]
     yield from load_applied(subject, data, run.pfc_sent_by_all(), IN_LATER, [Role.TEST])
     yield from applied_again(run, "after both storms")

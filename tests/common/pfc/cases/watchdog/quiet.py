@@ -19,9 +19,9 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept, load_applied, lossy_in_background
+from ..validity import load_applied, lossy_in_background
 from .actions import even_flows, watching_pair
-from .checks import WatchdogRun, no_other_storm
+from .checks import WatchdogRun, no_other_storm, undisturbed_while_watched
 from .watched import all_watched
 
 QUIET = PlanCase("watchdog-quiet", "WD-4")
@@ -132,8 +132,7 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     due = sum(flow.plan.frames or 0 for flow in storms)
     sent = sum(flow.frames_tx for flow in storms)
     place = at_priorities(run.subject, run.tested)
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    yield from undisturbed_while_watched(run)
     yield error_unless("storm-ran", place, sent == due, f"{due} pause frames sent", sent)
     yield from load_applied(run.subject, run.flows("stormed"), run.pfc_sent_by_all(), "in the pauses", [Role.TEST])
     yield from lossy_in_background(run.subject, run.flows("stormed", Role.BACKGROUND))

@@ -15,10 +15,9 @@ from ...record.verdict import Check
 from ..engine import Table, sending
 from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept
 from . import checks
 from .actions import data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
-from .checks import DATA_S, FRAME_BYTES, WatchdogRun, lead_s
+from .checks import DATA_S, FRAME_BYTES, WatchdogRun, lead_s, undisturbed_while_watched
 from .early import LIGHT_FPS, early_flows
 from .watched import all_watched
 
@@ -103,8 +102,7 @@ def storm_and_data(
 
 def validity_of_short(run: WatchdogRun) -> Iterator[Check]:
     """Whether the short storms were a measurement: each has to last until it must have been detected."""
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    yield from undisturbed_while_watched(run)
     place = at_priorities(run.subject, run.tested)
     for short in run.flows("over", Role.STORM):
         yield from storm_sent(place, [short], int((short.plan.fps or 0) * TIMERS.latest_detection_s))

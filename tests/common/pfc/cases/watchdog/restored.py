@@ -21,9 +21,8 @@ from ..checks import storm_and_load
 from ..engine import Table
 from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import measure, scenario_flows
-from ..validity import counters_kept, links_kept
 from .actions import storms_over
-from .checks import DATA_S, WatchdogRun, detected, kept_lone_storm, restored
+from .checks import DATA_S, WatchdogRun, detected, kept_lone_storm, restored, undisturbed_while_watched
 from .until_detected import TIMERS, until_detected
 from .watched import all_watched
 
@@ -96,8 +95,7 @@ def judge_storm(run: WatchdogRun) -> Iterator[Check]:
 
 def validity_of_turned(run: Measurement) -> Iterator[Check]:
     """Whether PFC-1's steps were a measurement; the watchdog of the other port runs, and may."""
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    yield from undisturbed_while_watched(run)
     yield from storm_and_load(run)
 
 
