@@ -15,9 +15,8 @@ from scripts.tests.broken import (
 from tests.common.pfc.cases.restarted_in_storm import SHUTDOWN
 from tests.common.pfc.cases.watchdog_cases import CASES as PLAN
 from tests.common.pfc.cases.watchdog.actions import (
-    ACTION_CHANGED, DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED,
+    ACTION_CHANGED, ALERTED, DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED,
 )
-from tests.common.pfc.cases.watchdog.alert import ALERTED
 from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
 from tests.common.pfc.cases.watchdog.beside import LOSSY_STORM, OTHER_PORT, ROOM
 from tests.common.pfc.cases.watchdog.held import HELD

@@ -37,7 +37,7 @@ from .parts import CasePart, RunInParts, in_parts
 from .switch_counters import PORTS, port_counts
 from .targets import all_lossless
 from .validity import counters_kept, load_applied, watchdog_stopped
-from .watchdog.actions import watching_pair
+from .watchdog.steps import watching_pair
 
 logger = logging.getLogger(__name__)
 

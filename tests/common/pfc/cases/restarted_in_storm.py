@@ -18,7 +18,7 @@ from .parts import CasePart, RunInParts, in_parts, saying
 from .watchdog import actions, checks
 from .watchdog.checks import WatchdogRun
 from .watchdog.repeated import storm_and_data
-from .watchdog.until_detected import TIMERS, until_detected
+from .watchdog.steps import TIMERS, until_detected, watching_pair
 from .watchdog.watched import all_watched_changeable
 
 SHUTDOWN = PlanCase("shutdown-with-watchdog", "FLAP-6")
@@ -33,7 +33,7 @@ def restart_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounte
         QualificationError: a step could not be done, or the link did not come up again.
     """
     lab.subject.qos.check_reached(target)
-    with actions.watching_pair(lab) as watchdog:
+    with watching_pair(lab) as watchdog:
         interrupted = _interrupted(lab, target, watchdog, before)
         later = storm_and_data(lab, target, watchdog, interrupted.after, is_last=True)
     parts = (

@@ -19,13 +19,12 @@ from ..engine import Procedure, Table
 from ..timing_storms import StormsRun, storms_and_load
 from ..timing_storms import judge as judge_storms
 from ..timing_storms import measure as measure_storms
-from .actions import watching_pair
 from .checks import WatchdogRun, no_other_storm, undisturbed_while_watched
+from .steps import TIMERS, watching_pair
 from .watched import all_watched
 
 HELD = PlanCase("watchdog-storms-held", "WD-14")
-TIMERS_EXACT = Timers(DROP)
-TIMERS = Timers(DROP, detection_ms=5000, restoration_ms=5000)
+WALL_TIMERS = Timers(DROP, detection_ms=5000, restoration_ms=5000)
 """The longest detection that there is: by a clock that is not exact each storm lasts seconds."""
 
 
@@ -53,7 +52,7 @@ class WatchedStormsRun:
 
 def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchedStormsRun:
     """The watchdog is started before TIME-5's data, and stopped when all of it has come."""
-    timers = TIMERS_EXACT if lab.clock.exact else TIMERS
+    timers = TIMERS if lab.clock.exact else WALL_TIMERS
     with watching_pair(lab) as watchdog:
         watchdog.start(timers)
         lab.clock.sleep(SETTLE_S)

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
-from ...lab.watchdog import DROP, Timers
 from ...model.checking import at_priorities, everything_received
 from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
@@ -18,16 +17,16 @@ from ..engine import Procedure, Table, sending
 from ..flows import later
 from ..storm_sequence import pause_storm
 from ..validity import load_applied, lossy_in_background
-from .actions import data_again, data_in_storms, end_storms, watched_flows, watching_pair
 from .checks import (
     DATA_S, WatchdogRun, acted, applied_again, detected, lead_s, no_other_storm, restored, storm_lasted,
     undisturbed_while_watched, works_again,
 )
-from .early import early_flows
+from .steps import (
+    TIMERS, data_again, data_in_storms, early_flows, end_storms, watched_flows, watching_pair,
+)
 from .watched import each_of_several_watched, watched
 
 OVERLAPPING = PlanCase("watchdog-overlapping-storms", "WD-13")
-TIMERS = Timers(DROP)
 FIRST = "First Storm"
 LATER = "Later Storm"
 IN_LATER = "in the later storm"

@@ -21,9 +21,8 @@ from ..checks import storm_and_load
 from ..engine import Table
 from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import measure, scenario_flows
-from .actions import storms_over
 from .checks import DATA_S, WatchdogRun, detected, kept_lone_storm, restored, undisturbed_while_watched
-from .until_detected import TIMERS, until_detected
+from .steps import TIMERS, storms_over, until_detected
 from .watched import all_watched
 
 RESTORED = PlanCase("watchdog-restored-sender", "WD-15")

@@ -17,9 +17,8 @@ from ...record.verdict import LOSSLESS, Check
 from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
 from ..validity import storm_stopped
-from .actions import end_storms, watching_pair
 from .checks import WatchdogRun, detected, kept_lone_storm, lead_s, no_other_storm, restored, storm_unbroken
-from .early import early_flows
+from .steps import early_flows, end_storms, watching_pair
 from .watched import all_watched
 
 SLOW = PlanCase("watchdog-slow-storm", "WD-20", (LOSSLESS,))

@@ -13,10 +13,9 @@ from ..checks import validity as pauses_valid
 from ..engine import Table, settled_counters
 from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import measure
-from .actions import watching_pair
 from .checks import WatchdogRun, detected, kept_lone_storm
 from .restored import pfc_1_scenario
-from .until_detected import TIMERS, until_detected
+from .steps import TIMERS, until_detected, watching_pair
 from .watched import all_watched
 
 STOPPED = PlanCase("watchdog-stopped-in-storm", "WD-16")

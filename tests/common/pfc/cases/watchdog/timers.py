@@ -33,8 +33,8 @@ from ..engine import Procedure, Table, sending
 from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
 from ..validity import load_applied, lossy_in_background, storm_stopped
-from .actions import even_flows, watching_pair
 from .checks import FRAME_BYTES, WatchdogRun, no_other_storm, storm_unbroken, undisturbed_while_watched
+from .steps import even_flows, watching_pair
 from .watched import all_watched, all_watched_changeable
 
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
