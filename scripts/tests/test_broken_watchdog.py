@@ -23,9 +23,8 @@ from tests.common.pfc.cases.watchdog.held import HELD
 from tests.common.pfc.cases.watchdog.overlapping import OVERLAPPING
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.repeated import REPEATED
-from tests.common.pfc.cases.watchdog.restored import RESTORED
+from tests.common.pfc.cases.watchdog.restored import RESTORED, STOPPED
 from tests.common.pfc.cases.watchdog.slow_storm import SLOW
-from tests.common.pfc.cases.watchdog.stopped import STOPPED
 from tests.common.pfc.cases.watchdog.timers import BUFFER_CHANGED, ON_TRAFFIC
 from tests.common.pfc.lab.dut import READ_CONFIG, parse_config_db
 from tests.common.pfc.record.case import PlanCase
