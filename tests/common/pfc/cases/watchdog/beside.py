@@ -21,7 +21,9 @@ from ..engine import Procedure, Table, settled_counters
 from ..headroom import CASES as HEADROOM, OVERFLOW
 from ..parts import CasePart, RunInParts, in_parts
 from ..pauses import CASES as PAUSES, LOSSY
-from .checks import WatchdogRun, at_queue, detected, kept_lone_storm, lead_s, no_other_storm, restored, storm_unbroken
+from .checks import (
+    WatchdogRun, at_queue, detected, lead_s, no_other_storm, restored, storm_lasted, undisturbed_while_watched,
+)
 from .steps import TIMERS, storms_over, until_detected, watching_pair
 from .watched import NEEDS, all_watched, in_software, watched
 
@@ -83,8 +85,9 @@ def other_port_restarted(lab: Lab, case: PlanCase, target: Target, before: DutCo
 
 def restarted_validity(run: WatchdogRun) -> Iterator[Check]:
     """Whether the storm was a measurement."""
-    yield from kept_lone_storm(run, RESTART_S)
-    yield from storm_unbroken(at_priorities(run.subject, run.tested), run.flows("over", Role.STORM))
+    yield from undisturbed_while_watched(run)
+    place = at_priorities(run.subject, run.tested)
+    yield from storm_lasted(run, place, run.flows("over", Role.STORM), lead_s(run.timers) + RESTART_S)
 
 
 def judge_restarted(run: WatchdogRun) -> Iterator[Check]:

@@ -111,18 +111,18 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 
 
-def lone_storm(run: WatchdogRun, further_s: float = 0.0) -> Iterator[Check]:
-    """Whether a storm without data lasted until it must have been detected, and so much longer, and then stopped."""
+def lone_storm(run: WatchdogRun) -> Iterator[Check]:
+    """Whether a storm without data lasted until it must have been detected, and then stopped."""
     place = at_priorities(run.subject, run.tested)
     storms = run.flows("over", Role.STORM)
-    yield from storm_held(run, place, storms, lead_s(run.timers) + further_s)
+    yield from storm_held(run, place, storms, lead_s(run.timers))
     yield from storm_stopped(place, storms)
 
 
-def kept_lone_storm(run: WatchdogRun, further_s: float = 0.0) -> Iterator[Check]:
+def kept_lone_storm(run: WatchdogRun) -> Iterator[Check]:
     """Whether links stayed up, no counter was cleared, and a storm without data was as `lone_storm` says."""
     yield from undisturbed_while_watched(run)
-    yield from lone_storm(run, further_s)
+    yield from lone_storm(run)
 
 
 def detected(run: WatchdogRun, when: str = "in the storm") -> Iterator[Check]:
