@@ -13,7 +13,7 @@ from scripts.tests.broken import (
     Bench, Case, broken_bench, case, compare, documented_checks, documented_faults, healthy,
     passed_as_documented,
 )
-from tests.common.pfc.cases import afterwards, headroom, loads, restarted_port, reweighted
+from tests.common.pfc.cases import afterwards, headroom, loads, restarted, reweighted
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import Status
 
@@ -47,7 +47,7 @@ class Exchanged(Fault):
 PAGES = {"LOAD": "load-full-line.md", "M2O": "m2o-many-to-one.md", "HEAD": "head-response.md"}
 PLANS = [*loads.LOADS, *loads.MANY_TO_ONE, *headroom.CASES]
 (REWEIGHTED,) = reweighted.CASES
-BY_ID = {plan.plan_id: plan for plan in (*PLANS, *restarted_port.CASES, *afterwards.CASES, REWEIGHTED)}
+BY_ID = {plan.plan_id: plan for plan in (*PLANS, *restarted.CASES, *afterwards.CASES, REWEIGHTED)}
 
 # What is sent unasked is rare, and not at the full second at which flows start: a full line on which there are control
 # frames too has to be computed frame by frame.
@@ -217,8 +217,8 @@ def test_a_healthy_port_passes_with_exactly_the_documented_checks(bench: Bench, 
 
 @SLOW
 @pytest.mark.parametrize(("plan", "page", "like"), [
-    (restarted_port.SHARED_AFTERWARDS, PAGES["M2O"], "M2O-3"), (REWEIGHTED, PAGES["M2O"], "M2O-7"),
-    (restarted_port.HELD_AFTERWARDS, "pfc-1-single-lossless.md", "PFC-1")])
+    (restarted.SHARED_AFTERWARDS, PAGES["M2O"], "M2O-3"), (REWEIGHTED, PAGES["M2O"], "M2O-7"),
+    (restarted.HELD_AFTERWARDS, "pfc-1-single-lossless.md", "PFC-1")])
 def test_healthy_ports_pass_three_cases_more(bench: Bench, plan: PlanCase, page: str, like: str) -> None:
     passed_as_documented(bench.judge(healthy(plan)), documented_checks(ROOT / "docs/testplan" / page, like))
 
@@ -235,7 +235,7 @@ def test_a_healthy_port_passes_once_more(bench: Bench, plan: PlanCase, before: P
 def test_what_a_switch_loses_a_little_at_a_time_shows_afterwards(bench: Bench) -> None:
     """Each shutdown costs it two cells of headroom. HEAD-3 comes before the first one; FLAP-7, which shuts the port
     down, does not look at headroom."""
-    for plan in headroom.OVERFLOW, restarted_port.HELD_AFTERWARDS:
+    for plan in headroom.OVERFLOW, restarted.HELD_AFTERWARDS:
         outcome = bench.judge(replace(healthy(plan), fault=LEAKING))
         assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}, plan
     leaked = case(LEAKING, "FAIL -", "headroom-full",

@@ -12,21 +12,19 @@ from scripts.tests.broken import (
     HEALTHY_RX, HEALTHY_TX, Bench, Case, broken_bench, compare, documented_checks, documented_faults, healthy,
     passed_as_documented, wreck,
 )
-from tests.common.pfc.cases.restarted_in_storm import SHUTDOWN
+from tests.common.pfc.cases.restarted import SHUTDOWN_WATCHED
 from tests.common.pfc.cases.watchdog_cases import CASES as PLAN
 from tests.common.pfc.cases.watchdog.actions import (
-    ACTION_CHANGED, DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED,
+    ACTION_CHANGED, ALERTED, DROP_SEVERAL, DROP_SINGLE, FORWARD_ALL, MIXED_SPEED,
 )
-from tests.common.pfc.cases.watchdog.alert import ALERTED
 from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL, FORWARD_ALL_TO_ALL
 from tests.common.pfc.cases.watchdog.beside import LOSSY_STORM, OTHER_PORT, ROOM
 from tests.common.pfc.cases.watchdog.held import HELD
 from tests.common.pfc.cases.watchdog.overlapping import OVERLAPPING
 from tests.common.pfc.cases.watchdog.quiet import QUIET
 from tests.common.pfc.cases.watchdog.repeated import REPEATED
-from tests.common.pfc.cases.watchdog.restored import RESTORED
+from tests.common.pfc.cases.watchdog.restored import RESTORED, STOPPED
 from tests.common.pfc.cases.watchdog.slow_storm import SLOW
-from tests.common.pfc.cases.watchdog.stopped import STOPPED
 from tests.common.pfc.cases.watchdog.timers import BUFFER_CHANGED, ON_TRAFFIC
 from tests.common.pfc.lab.dut import READ_CONFIG, parse_config_db
 from tests.common.pfc.record.case import PlanCase
@@ -376,7 +374,7 @@ CASES = [
           "Ethernet84 priority 3: expected more than 0 PFC frames sent out of Ethernet84 in the storm, got 0"),
     wreck(AGAIN, STOPPED, "FAIL PASS", "storm-counted restoration-counted",
           "Ethernet104 priority 3: expected no storm counted as restored in the storm, got "),
-    wreck(RESTARTED, SHUTDOWN, "FAIL PASS", f"{MISSED} restored",
+    wreck(RESTARTED, SHUTDOWN_WATCHED, "FAIL PASS", f"{MISSED} restored",
           "Ethernet76 priority 3: expected the queue stormed in the storm (after the port was started), got N/A"),
     wreck(TOGETHER, OVERLAPPING, "FAIL PASS", "restored restoration-counted resumed",
           "Ethernet72 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
@@ -479,4 +477,4 @@ def test_a_healthy_port_passes_every_test_case(bench: Bench, plan: PlanCase) -> 
 
 @pytest.mark.slow("a case on a healthy port")
 def test_a_healthy_port_that_is_restarted_passes_every_check_of_wd_2(bench: Bench) -> None:
-    passed_as_documented(bench.judge(healthy(SHUTDOWN)), documented_checks(PAGE, DROP_SEVERAL.plan_id))
+    passed_as_documented(bench.judge(healthy(SHUTDOWN_WATCHED)), documented_checks(PAGE, DROP_SEVERAL.plan_id))

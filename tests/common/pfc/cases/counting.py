@@ -32,8 +32,8 @@ from .switch_counters import (
     drops_delay_s, may_gain, of_group, own_frames, port_counts, port_hash, port_hash_command, priority_groups,
     watch_idle,
 )
-from .storm_length import storm_held
 from .targets import all_lossless
+from .storm_length import storm_held
 from .validity import undisturbed
 
 PAUSES = PlanCase("count-pauses", "COUNT-1")
@@ -238,7 +238,7 @@ def pauses_validity(run: PausesRun) -> Iterator[Check]:
     """Nothing disturbed the storm, and it sent as many frames as would have held a pause."""
     yield from undisturbed(run)
     yield _data_counters_kept(run.subject, run.gained.least())
-    yield from storm_held(at_port(run.subject), [run.storm], run.subject.pair.speed_mbps, STORM_S)
+    yield from storm_held(run, at_port(run.subject), [run.storm], STORM_S)
 
 
 def data_validity(data: DataRun) -> Iterator[Check]:

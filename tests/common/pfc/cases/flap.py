@@ -26,7 +26,7 @@ from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
 from ..model.measurement import NEVER_STORMED, CaseRun
 from ..model.response_time import response_seconds
-from ..model.scenario import Scenario, Storm
+from ..model.scenario import Scenario
 from ..model.traffic import FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
@@ -34,10 +34,11 @@ from . import checks, storm_sequence
 from .engine import Table, sending, settled_counters, unmet
 from .data_loads import DataLoad, data_flows
 from .parts import CasePart, RunInParts, in_parts
+from .pauses import pause_lossless
 from .switch_counters import PORTS, port_counts
 from .targets import all_lossless
 from .validity import counters_kept, load_applied, watchdog_stopped
-from .watchdog.actions import watching_pair
+from .watchdog.steps import watching_pair
 
 logger = logging.getLogger(__name__)
 
@@ -175,10 +176,8 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Ru
 
 def pfc_1_at_its_load(lab: Lab, case: PlanCase, target: Target) -> Scenario:
     """PFC-1's (with several priorities PFC-2's) scenario, shorter and with the load of a flap."""
-    return Scenario(
-        case, Storm.LOSSLESS, target, lab.subject.qos.others(target), test_percent=TEST_PERCENT,
-        background_percent=BACKGROUND_PERCENT, data_s=AFTER_S
-    )
+    scenario = pause_lossless(case, target, lab.subject.qos)
+    return replace(scenario, test_percent=TEST_PERCENT, background_percent=BACKGROUND_PERCENT, data_s=AFTER_S)
 
 
 def measure_flap(lab: Lab, way: LinkDown, target: Target, before: DutCounters) -> FlapRun:

@@ -131,10 +131,9 @@ def validity(run: HeldRun) -> Iterator[Check]:
 def storm_ran_and_load_applied(run: HeldRun) -> Iterator[Check]:
     """The storm sent so many pause frames that the pause cannot have lapsed on average, until it was stopped; data came
     in, and of what the switch had no reason to hold, and did not, all that was due."""
-    pair = run.subject.pair
     storms = run.flows("paused", Role.STORM)
     place = at_port(run.subject)
-    yield from storm_held(place, storms, pair.speed_mbps, SETTLE_S + run.hold.data_s)
+    yield from storm_held(run, place, storms, SETTLE_S + run.hold.data_s)
     for storm in storms:
         yield storm_running(place, storm, run.phases["drained"][storm.plan.name])
     yield from storm_stopped(place, run.flows("drained", Role.STORM))

@@ -28,7 +28,7 @@ from .checks import judge, validity
 from .engine import Procedure, Table, Targets, settled_counters
 from .parts import CasePart, MeasureParts, RunInParts, in_parts
 from .pauses import global_pause, pause_lossless, pause_lossy
-from .restarted_port import restart_pair
+from .restarted import restart_pair
 from .storm_sequence import measure
 from .targets import all_lossless
 from .watchdog import actions, watched

@@ -34,8 +34,8 @@ from .data_loads import DataLoad, data_flows
 from .group_profiles import profiles_command, read_profile
 from .resume_level import Resumption
 from .storm_sequence import pause_storm
-from .storm_length import storm_held
 from .switch_counters import priority_groups
+from .storm_length import storm_held
 from .validity import storm_stopped, undisturbed
 
 logger = logging.getLogger(__name__)
@@ -227,7 +227,7 @@ def validity(run: SentRun) -> Iterator[Check]:
     """The storm held the priorities when data began, data came, the storm ended, and the capture has all of it."""
     yield from undisturbed(run)
     place = at_port(run.subject)
-    yield from storm_held(place, run.flows("paused", Role.STORM), run.subject.pair.speed_mbps, STORM_LEAD_S)
+    yield from storm_held(run, place, run.flows("paused", Role.STORM), STORM_LEAD_S)
     yield from storm_stopped(place, run.flows("drained", Role.STORM), "the storm stopped when the capture ended")
     for flow in run.flows("paused", Role.TEST):  # whatever the switch sent: data has to congest it first
         yield sent_as_due(run.subject, flow, 0, True, "in the storm")

@@ -29,8 +29,8 @@ from .scheduler_shares import HEAVIEST, read_scheduler, turn_frames
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
 from .timing import EDGE_FRAMES
-from .storm_length import storm_held
 from .targets import all_lossless
+from .storm_length import storm_held
 from .validity import load_applied, storm_stopped, undisturbed
 
 STORMS = PlanCase("pause-storms-repeated", "TIME-5")
@@ -207,10 +207,9 @@ def validity(run: StormsRun) -> Iterator[Check]:
 
 def storms_and_load(run: StormsRun) -> Iterator[Check]:
     """Each storm held for its time and was stopped, and the load was there."""
-    speed = run.subject.pair.speed_mbps
     place = at_port(run.subject)
     for storm in STORM_NAMES:
-        yield from storm_held(place, run.flows(f"{storm} stopped", Role.STORM), speed, run.times.storm)
+        yield from storm_held(run, place, run.flows(f"{storm} stopped", Role.STORM), run.times.storm)
         yield from storm_stopped(place, run.flows(f"{storm} over", Role.STORM), "the storm stopped after its time")
     if not run.exact:
         lasts = all(flow.transmitting for flow in run.flows(f"{STORM_NAMES[-1]} over", Role.TEST))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from ..lab.watchdog_deviations import DEVIATIONS
 from .engine import Table
 from .watchdog import (
-    actions, alert, all_to_all, beside, held, overlapping, quiet, repeated, restored, slow_storm, stopped, timers,
+    actions, all_to_all, beside, held, overlapping, quiet, repeated, restored, slow_storm, timers,
 )
 
 __all__ = ["CASES", "DEVIATIONS"]
 CASES: Table = {
-    **actions.CASES, **quiet.CASES, **timers.CASES, **all_to_all.CASES, **repeated.CASES, **alert.CASES,
-    **overlapping.CASES, **held.CASES, **restored.CASES, **stopped.CASES, **beside.CASES,
-    **slow_storm.CASES,
+    **actions.CASES, **quiet.CASES, **timers.CASES, **all_to_all.CASES, **repeated.CASES, **overlapping.CASES,
+    **held.CASES, **restored.CASES, **beside.CASES, **slow_storm.CASES,
 }

@@ -14,13 +14,14 @@ from ..cases import storm_sequence
 from ..cases.checks import judge, validity
 from ..cases.engine import Procedure, Table
 from ..cases.flows import RESUMED
+from ..cases.pauses import pause_lossless
 from ..cases.targets import all_lossless
 from ..lab.generator import SETTLE_S, Traffic
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement
-from ..model.scenario import Scenario, Storm
+from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
@@ -109,10 +110,9 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> So
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
-    lab.subject.qos.check_reached(target)
-    scenario = Scenario(
-        case, Storm.LOSSLESS, target, lab.subject.qos.others(target), test_percent=TEST_PERCENT,
-        background_percent=BACKGROUND_PERCENT, data_s=SOAK.seconds
+    scenario = replace(
+        pause_lossless(case, target, lab.subject.qos), test_percent=TEST_PERCENT, background_percent=BACKGROUND_PERCENT,
+        data_s=SOAK.seconds
     )
     traffic = lab.builder.build([_shorter_again(flow) for flow in storm_sequence.scenario_flows(lab, scenario)])
     looks: list[Look] = []

@@ -8,8 +8,8 @@ from dataclasses import replace
 from math import ceil
 
 from ..cases.engine import Finding, finding_of, sending
-from ..cases.watchdog.actions import storms_and_again
 from ..cases.watchdog.checks import DATA_S, WatchdogRun, acted, detected, lead_s, restored, validity, works_again
+from ..cases.watchdog.steps import storms_and_again
 from ..cases.watchdog.watched import NEEDS, watched
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder

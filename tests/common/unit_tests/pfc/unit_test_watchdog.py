@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.common.pfc.cases.engine import unmet
-from tests.common.pfc.cases.watchdog.quiet import TIMERS, TIMERS_EXACT, ShortPause, longest_s, start_pauses
+from tests.common.pfc.cases.watchdog.quiet import WALL_TIMERS, ShortPause, longest_s, start_pauses
 from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
+from tests.common.pfc.cases.watchdog.steps import TIMERS
 from tests.common.pfc.cases.watchdog.timers import StormOnTraffic, TimedStormsRun, _time_kept, validity
 from tests.common.pfc.lab.cli_text import watchdog_rows
 from tests.common.pfc.lab.dut import Dut
@@ -239,11 +240,11 @@ def test_pauses_that_must_not_meet_are_started_one_by_one_where_starts_are_late(
 
 
 @pytest.mark.parametrize(("timers", "asic", "exact", "expected"), [
-    (TIMERS_EXACT, "broadcom", True, 0.19),
-    (TIMERS_EXACT, "mellanox", True, 0.095),
-    (TIMERS_EXACT, "cisco-8000", True, 0.095),
-    (TIMERS, "broadcom", False, 0.4),
-    (TIMERS, "cisco-8000", False, 0.3),
+    (TIMERS, "broadcom", True, 0.19),
+    (TIMERS, "mellanox", True, 0.095),
+    (TIMERS, "cisco-8000", True, 0.095),
+    (WALL_TIMERS, "broadcom", False, 0.4),
+    (WALL_TIMERS, "cisco-8000", False, 0.3),
 ])
 def test_how_long_no_storm_may_be_detected(timers, asic, exact, expected):
     """On hardware a poll may be late and the next one on time: as much less, and a poll."""

@@ -9,7 +9,7 @@ from tests.common.pfc.cases.parts import judge
 from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
 from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped
-from tests.common.pfc.cases.watchdog.held import TIMERS, WatchedStormsRun, validity
+from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
 from tests.common.pfc.cases.watchdog.restored import RESTORED, storm_and_turned
 from tests.common.pfc.lab.lab import PauseSource
 from tests.common.pfc.lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers
@@ -128,7 +128,7 @@ def test_a_storm_that_could_be_detected_is_no_measurement(lasted_s, expected):
     stormed = {"storm": FlowStats(storm, False, round(5960 * lasted_s), 0), "data": FlowStats(data, True, 1, 0)}
     phases = {f"{name} {moment}": stormed for name in STORM_NAMES for moment in ("stopped", "over")}
     storms = StormsRun(SUBJECT, read(), read(), read(), (3,), phases, lasting, False)
-    watchdog = WatchdogRun(SUBJECT, read(), read(), read(), (), {}, TIMERS, QUEUES)
+    watchdog = WatchdogRun(SUBJECT, read(), read(), read(), (), {}, WALL_TIMERS, QUEUES)
     found = [check.name for check in unmet(validity(WatchedStormsRun(storms, watchdog))) if check.name != "link-up"]
     assert found == expected, found
 

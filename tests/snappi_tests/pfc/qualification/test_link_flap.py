@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.common.pfc.cases import flap, restarted_in_storm, restarted_port
+from tests.common.pfc.cases import flap, restarted
 
 pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
 
 
-@pytest.mark.pfc_cases(*flap.CASES, *restarted_port.CASES, *restarted_in_storm.CASES)
+@pytest.mark.pfc_cases(*flap.CASES, *restarted.CASES)
 def test_link_flap(pfc_qualify, plan_case, pfc_target):
     """A flap leaves nothing behind: no pause, no drop counted late, no storm; pauses hold as before it, senders are
     held, and queues have the same shares; the watchdog goes on.

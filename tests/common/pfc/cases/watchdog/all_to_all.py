@@ -25,9 +25,8 @@ from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import pause_storm
 from ..validity import load_applied
 from . import checks
-from .actions import data_again, data_in_storms, end_storms
 from .checks import DATA_S, FRAME_BYTES, WatchdogRun, acted, at_queue, lead_s, works_again
-from .early import early_flows
+from .steps import data_again, data_in_storms, early_flows, end_storms
 from .watched import FORWARDS, all_watched
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
@@ -143,7 +142,7 @@ def _traffic(lab: Lab, target: Target, ports: Sequence[str], loads: Loads, timer
     storm = pause_storm(lab, target, 2 * (lead_s(timers) + DATA_S + lab.delays.port_s))
     first, second = (
         [replace(storm, name=lab.builder.named(f"Pause Storm {port}"), enters=port, leaves=ports[1]),
-         *early_flows(lab, target, port, ports[1])]
+         *early_flows(lab, target, ports[1], port)]
         for port in (ports[0], ports[-1])
     )
     data = _data(lab, target, ports, loads, timers)

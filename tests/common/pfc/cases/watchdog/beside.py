@@ -9,7 +9,7 @@ from typing import Any
 
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
-from ...lab.watchdog import DROP, Timers, watching
+from ...lab.watchdog import watching
 from ...model.checking import at_port, at_priorities, fail_unless
 from ...model.counters import DutCounters
 from ...model.measurement import CaseRun
@@ -21,9 +21,10 @@ from ..engine import Procedure, Table, settled_counters
 from ..headroom import CASES as HEADROOM, OVERFLOW
 from ..parts import CasePart, RunInParts, in_parts
 from ..pauses import CASES as PAUSES, LOSSY
-from .actions import storms_over, watching_pair
-from .checks import WatchdogRun, at_queue, detected, kept_lone_storm, lead_s, no_other_storm, restored, storm_unbroken
-from .until_detected import TIMERS, until_detected
+from .checks import (
+    WatchdogRun, at_queue, detected, lead_s, no_other_storm, restored, storm_lasted, undisturbed_while_watched,
+)
+from .steps import TIMERS, storms_over, until_detected, watching_pair
 from .watched import NEEDS, all_watched, in_software, watched
 
 ROOM = PlanCase("watchdog-headroom", "WD-17", (LOSSLESS,))
@@ -44,7 +45,7 @@ def while_watched(
 
     def measure(lab: Lab, _: PlanCase, target: Target, before: DutCounters) -> RunInParts:
         with watching(lab.dut, ports(lab.subject.pair), lab.subject.qos.lossless) as watchdog:
-            watchdog.start(Timers(DROP))
+            watchdog.start(TIMERS)
             run = procedure.measure(lab, case, target, settled_counters(lab))
         # settled: what was read last has the watchdog's rows
         return RunInParts((CasePart(run, validity, judge),), settled=None)
@@ -84,8 +85,9 @@ def other_port_restarted(lab: Lab, case: PlanCase, target: Target, before: DutCo
 
 def restarted_validity(run: WatchdogRun) -> Iterator[Check]:
     """Whether the storm was a measurement."""
-    yield from kept_lone_storm(run, RESTART_S)
-    yield from storm_unbroken(at_priorities(run.subject, run.tested), run.flows("over", Role.STORM))
+    yield from undisturbed_while_watched(run)
+    place = at_priorities(run.subject, run.tested)
+    yield from storm_lasted(run, place, run.flows("over", Role.STORM), lead_s(run.timers) + RESTART_S)
 
 
 def judge_restarted(run: WatchdogRun) -> Iterator[Check]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -91,16 +91,19 @@ class WatchdogRun(CaseRun):
         }
 
 
+def undisturbed_while_watched(run: CaseRun) -> Iterator[Check]:
+    """Both links were up, and no counter was cleared; the watchdog runs, and may act."""
+    yield from links_kept(run)
+    yield from counters_kept(run)
+
+
 def validity(run: WatchdogRun) -> Iterator[Check]:
     """Whether the run was a measurement, best cause first."""
     subject = run.subject
     place = at_priorities(run.subject, run.tested)
     over = run.flows("over", Role.STORM)
-    yield from links_kept(run)
-    yield from counters_kept(run)
-    yield from storm_held(
-        place, run.flows("stormed", Role.STORM), subject.pair.speed_mbps, lead_s(run.timers) + DATA_S
-    )
+    yield from undisturbed_while_watched(run)
+    yield from storm_held(run, place, run.flows("stormed", Role.STORM), lead_s(run.timers) + DATA_S)
     yield from storm_stopped(place, over)
     yield from storm_unbroken(place, over)
     yield from load_applied(subject, run.flows("stormed"), run.pfc_sent_by_all(), "in the storm", [Role.TEST])
@@ -108,19 +111,18 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 
 
-def lone_storm(run: WatchdogRun, further_s: float = 0.0) -> Iterator[Check]:
-    """Whether a storm without data lasted until it must have been detected, and so much longer, and then stopped."""
+def lone_storm(run: WatchdogRun) -> Iterator[Check]:
+    """Whether a storm without data lasted until it must have been detected, and then stopped."""
     place = at_priorities(run.subject, run.tested)
     storms = run.flows("over", Role.STORM)
-    yield from storm_held(place, storms, run.subject.pair.speed_mbps, lead_s(run.timers) + further_s)
+    yield from storm_held(run, place, storms, lead_s(run.timers))
     yield from storm_stopped(place, storms)
 
 
-def kept_lone_storm(run: WatchdogRun, further_s: float = 0.0) -> Iterator[Check]:
+def kept_lone_storm(run: WatchdogRun) -> Iterator[Check]:
     """Whether links stayed up, no counter was cleared, and a storm without data was as `lone_storm` says."""
-    yield from links_kept(run)
-    yield from counters_kept(run)
-    yield from lone_storm(run, further_s)
+    yield from undisturbed_while_watched(run)
+    yield from lone_storm(run)
 
 
 def detected(run: WatchdogRun, when: str = "in the storm") -> Iterator[Check]:
@@ -221,6 +223,13 @@ def works_again(run: WatchdogRun, when: str = "after the storm") -> Iterator[Che
         least = least_load(run.subject, flow.plan)
         what = f"frames {way(flow)}sent {when}"
         yield at_least("sender-not-held", at_sender(run.subject, flow), least, what, flow.frames_tx)
+
+
+def storm_lasted(run: CaseRun, place: Place, storms: Sequence[FlowStats], seconds: float) -> Iterator[Check]:
+    """Each of these storms held for so many seconds at least, then stopped, and had no gap."""
+    yield from storm_held(run, place, storms, seconds)
+    yield from storm_stopped(place, storms)
+    yield from storm_unbroken(place, storms)
 
 
 def storm_unbroken(place: Place, storms: Iterable[FlowStats]) -> Iterator[Check]:

@@ -19,14 +19,12 @@ from ..engine import Procedure, Table
 from ..timing_storms import StormsRun, storms_and_load
 from ..timing_storms import judge as judge_storms
 from ..timing_storms import measure as measure_storms
-from ..validity import counters_kept, links_kept
-from .actions import watching_pair
-from .checks import WatchdogRun, no_other_storm
+from .checks import WatchdogRun, no_other_storm, undisturbed_while_watched
+from .steps import TIMERS, watching_pair
 from .watched import all_watched
 
 HELD = PlanCase("watchdog-storms-held", "WD-14")
-TIMERS_EXACT = Timers(DROP)
-TIMERS = Timers(DROP, detection_ms=5000, restoration_ms=5000)
+WALL_TIMERS = Timers(DROP, detection_ms=5000, restoration_ms=5000)
 """The longest detection that there is: by a clock that is not exact each storm lasts seconds."""
 
 
@@ -54,7 +52,7 @@ class WatchedStormsRun:
 
 def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchedStormsRun:
     """The watchdog is started before TIME-5's data, and stopped when all of it has come."""
-    timers = TIMERS_EXACT if lab.clock.exact else TIMERS
+    timers = TIMERS if lab.clock.exact else WALL_TIMERS
     with watching_pair(lab) as watchdog:
         watchdog.start(timers)
         lab.clock.sleep(SETTLE_S)
@@ -67,8 +65,7 @@ def validity(run: WatchedStormsRun) -> Iterator[Check]:
     """Whether the run was a measurement: no storm may have lasted until it could be detected."""
     subject = run.storms.subject
     place = at_priorities(subject, run.storms.tested)
-    yield from links_kept(run.watchdog)
-    yield from counters_kept(run.watchdog)
+    yield from undisturbed_while_watched(run.watchdog)
     yield from storms_and_load(run.storms)
     earliest_ms, _ = run.watchdog.timers.detection_bounds_ms(subject.asic, Fraction(0))
     for storm in run.storms.storms:

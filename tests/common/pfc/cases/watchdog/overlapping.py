@@ -8,7 +8,6 @@ from typing import Any
 
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
-from ...lab.watchdog import DROP, Timers
 from ...model.checking import at_priorities, everything_received
 from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
@@ -16,18 +15,18 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..flows import later
-from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
-from .actions import data_again, data_in_storms, end_storms, watched_flows, watching_pair
+from ..validity import load_applied, lossy_in_background
 from .checks import (
-    DATA_S, WatchdogRun, acted, applied_again, detected, lead_s, no_other_storm, restored, storm_unbroken, works_again,
+    DATA_S, WatchdogRun, acted, applied_again, detected, lead_s, no_other_storm, restored, storm_lasted,
+    undisturbed_while_watched, works_again,
 )
-from .early import early_flows
+from .steps import (
+    TIMERS, data_again, data_in_storms, early_flows, end_storms, watched_flows, watching_pair,
+)
 from .watched import each_of_several_watched, watched
 
 OVERLAPPING = PlanCase("watchdog-overlapping-storms", "WD-13")
-TIMERS = Timers(DROP)
 FIRST = "First Storm"
 LATER = "Later Storm"
 IN_LATER = "in the later storm"
@@ -100,17 +99,11 @@ def _storm(lab: Lab, phase: str, target: Target, waits_s: float) -> list[FlowPla
 def validity(run: OverlappingRun) -> Iterator[Check]:
     """Whether the run was a measurement, best cause first."""
     subject = run.subject
-    speed_mbps = subject.pair.speed_mbps
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    yield from undisturbed_while_watched(run)
     for phase, priorities, least_s in (
         ("ended", (run.first,), 2 * lead_s(run.timers)), ("over", run.others, 2 * lead_s(run.timers) + DATA_S)
     ):
-        place = at_priorities(subject, priorities)
-        storms = run.flows(phase, Role.STORM)
-        yield from storm_held(place, storms, speed_mbps, least_s)
-        yield from storm_stopped(place, storms)
-        yield from storm_unbroken(place, storms)
+        yield from storm_lasted(run, at_priorities(subject, priorities), run.flows(phase, Role.STORM), least_s)
     data = [*run.flows("stormed"), *run.flows("recovered")]
     yield from load_applied(subject, data, run.pfc_sent_by_all(), IN_LATER, [Role.TEST])
     yield from applied_again(run, "after both storms")

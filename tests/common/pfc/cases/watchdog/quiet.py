@@ -19,14 +19,13 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept, load_applied, lossy_in_background
-from .actions import even_flows, watching_pair
-from .checks import WatchdogRun, no_other_storm
+from ..validity import load_applied, lossy_in_background
+from .checks import WatchdogRun, no_other_storm, undisturbed_while_watched
+from .steps import TIMERS, even_flows, watching_pair
 from .watched import all_watched
 
 QUIET = PlanCase("watchdog-quiet", "WD-4")
-TIMERS_EXACT = Timers(DROP)
-TIMERS = Timers(DROP, detection_ms=600)
+WALL_TIMERS = Timers(DROP, detection_ms=600)
 """By a clock that is not exact: a poll may be late, and the next one on time: 190 ms may hold three polls then."""
 LEAD_S = 3.0  # data runs that long before the first pause; within this time the watchdog is started
 LONG_STORMS = 4  # where a poll comes just as the first begins, it alone has a single poll in it; the others have two
@@ -63,7 +62,7 @@ class ShortPause:
 def pauses_on_traffic(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
     """Data; the watchdog is started while it runs; short pauses; the data ends and everything must have arrived."""
     lab.subject.qos.check_reached(target)
-    timers = TIMERS_EXACT if lab.clock.exact else TIMERS
+    timers = TIMERS if lab.clock.exact else WALL_TIMERS
     pauses = _pauses(lab, target, longest_s(timers, lab.subject.asic, lab.clock.exact))
     data_s = LEAD_S + max(pause.end_s(lab.subject.pair.speed_mbps) for pause in pauses) + TAIL_S
     storms = [pause.flow for pause in pauses]
@@ -132,8 +131,7 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     due = sum(flow.plan.frames or 0 for flow in storms)
     sent = sum(flow.frames_tx for flow in storms)
     place = at_priorities(run.subject, run.tested)
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    yield from undisturbed_while_watched(run)
     yield error_unless("storm-ran", place, sent == due, f"{due} pause frames sent", sent)
     yield from load_applied(run.subject, run.flows("stormed"), run.pfc_sent_by_all(), "in the pauses", [Role.TEST])
     yield from lossy_in_background(run.subject, run.flows("stormed", Role.BACKGROUND))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...lab.lab import Lab
-from ...lab.watchdog import DROP, OPERATIONAL, Timers, Watchdog
+from ...lab.watchdog import OPERATIONAL, Watchdog
 from ...model.checking import at_priorities, at_priority, fail_unless, storm_sent
 from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
@@ -15,11 +15,10 @@ from ...record.verdict import Check
 from ..engine import Table, sending
 from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept
 from . import checks
-from .actions import data_again, data_in_storms, judge, storms_over, watched_flows, watching_pair
-from .checks import DATA_S, FRAME_BYTES, WatchdogRun, lead_s
-from .early import LIGHT_FPS, early_flows
+from .actions import judge
+from .checks import FRAME_BYTES, WatchdogRun, undisturbed_while_watched
+from .steps import LIGHT_FPS, TIMERS, storm_traffic, storms_and_again, watching_pair
 from .watched import all_watched
 
 REPEATED = PlanCase("watchdog-repeated-storms", "WD-10")
@@ -30,7 +29,6 @@ SHORT_STORMS = STORMS - 3
 SPARE_S = 0.5
 """How much longer than until the latest detection each of them lasts, and than until the latest restoration the next
 one waits: polls of hardware come late."""
-TIMERS = Timers(DROP)
 
 
 def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
@@ -89,22 +87,16 @@ def storm_and_data(
 ) -> WatchdogRun:
     """One storm, data in it, its end, data as soon as the queues must be restored. `is_last`: the watchdog is stopped
     then."""
-    storm = pause_storm(lab, target, lead_s(TIMERS) + DATA_S + lab.delays.port_s)
-    traffic = lab.builder.build([storm, *early_flows(lab, target), *watched_flows(lab, target, TIMERS)])
+    traffic = storm_traffic(lab, target, TIMERS)
     with sending(lab, traffic):
         if watchdog.timers is None:
             watchdog.start(TIMERS)
-        stormed = data_in_storms(lab, traffic)
-        during = watchdog.counters()
-        phases = {"stormed": stormed, "over": storms_over(lab, traffic, TIMERS), "resumed": data_again(lab, traffic)}
-        after = watchdog.stop() if is_last else watchdog.counters()
-    return WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
+        return storms_and_again(lab, traffic, watchdog, TIMERS, target, before, is_last)
 
 
 def validity_of_short(run: WatchdogRun) -> Iterator[Check]:
     """Whether the short storms were a measurement: each has to last until it must have been detected."""
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    yield from undisturbed_while_watched(run)
     place = at_priorities(run.subject, run.tested)
     for short in run.flows("over", Role.STORM):
         yield from storm_sent(place, [short], int((short.plan.fps or 0) * TIMERS.latest_detection_s))

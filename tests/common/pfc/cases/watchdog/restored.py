@@ -1,34 +1,36 @@
-"""WD-15: the queues of the port under test are restored after a storm; then the tx port has one, unwatched, and what
-the restored port sends into it must be held: what PFC-1 asks for, the ports having changed places. What the watchdog
-switches off of a port it has to switch on both ways."""
+"""WD-15 and WD-16: what the watchdog switches off of a port in a storm it has to switch on again, both ways; PFC-1's
+steps must find the port as ever. WD-15: the queues of the port under test are restored; then the tx port has a storm,
+unwatched, and what the restored port sends into it must be held: the ports have changed places. WD-16: the watchdog is
+stopped while a storm goes on that it has detected."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
 from ...lab.watchdog import Watchdog, watching
 from ...model.counters import DutCounters
 from ...model.measurement import Measurement
 from ...model.ports import PortPair
-from ...model.scenario import Scenario, Storm
+from ...model.scenario import Scenario
 from ...model.traffic import Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import storm_and_load
-from ..engine import Table
+from ..checks import validity as pauses_valid
+from ..engine import Table, settled_counters
 from ..parts import CasePart, RunInParts, in_parts
+from ..pauses import pause_lossless
 from ..storm_sequence import measure, scenario_flows
-from ..validity import counters_kept, links_kept
-from .actions import storms_over
-from .checks import DATA_S, WatchdogRun, detected, kept_lone_storm, restored
-from .until_detected import TIMERS, until_detected
+from .checks import DATA_S, WatchdogRun, detected, kept_lone_storm, restored, undisturbed_while_watched
+from .steps import TIMERS, storms_over, until_detected, watching_pair
 from .watched import all_watched
 
 RESTORED = PlanCase("watchdog-restored-sender", "WD-15")
-PERCENT = 50  # of the line: test traffic, and background as much
+STOPPED = PlanCase("watchdog-stopped-in-storm", "WD-16")
 
 all_watched_turned = all_watched.where(
     lambda subject: subject.pair.tx.speed_mbps == subject.pair.speed_mbps, "a tx port of the same speed"
@@ -71,7 +73,7 @@ def _storm(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) ->
 def _held(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
     """PFC-1's steps on the lab's pair, whichever its port under test was."""
     pair = lab.subject.pair
-    scenario = pfc_1_scenario(lab, case, target)
+    scenario = _pfc_1(lab, case, target)
     flows = [
         replace(flow, enters=pair.rx.port, leaves=pair.tx.port) if flow.role is Role.STORM
         else replace(flow, enters=pair.tx.port, leaves=pair.rx.port)
@@ -80,12 +82,9 @@ def _held(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Meas
     return measure(lab, scenario, before, traffic=lab.builder.build(flows))
 
 
-def pfc_1_scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
+def _pfc_1(lab: Lab, case: PlanCase, target: Target) -> Scenario:
     """PFC-1's scenario (of several priorities PFC-2's), shorter."""
-    return Scenario(
-        case, Storm.LOSSLESS, target, lab.subject.qos.others(target), test_percent=PERCENT, background_percent=PERCENT,
-        data_s=DATA_S
-    )
+    return replace(pause_lossless(case, target, lab.subject.qos), data_s=DATA_S)
 
 
 def judge_storm(run: WatchdogRun) -> Iterator[Check]:
@@ -96,9 +95,30 @@ def judge_storm(run: WatchdogRun) -> Iterator[Check]:
 
 def validity_of_turned(run: Measurement) -> Iterator[Check]:
     """Whether PFC-1's steps were a measurement; the watchdog of the other port runs, and may."""
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    yield from undisturbed_while_watched(run)
     yield from storm_and_load(run)
 
 
-CASES: Table = {RESTORED: in_parts(storm_then_turned, all_watched_turned)}
+def stop_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+    """A storm; when it must have been detected the watchdog is stopped, then the storm; then PFC-1's steps."""
+    lab.subject.qos.check_reached(target)
+    with watching_pair(lab) as watchdog, until_detected(lab, target, watchdog) as traffic:
+        storms = traffic.names(Role.STORM)
+        during = watchdog.counters()
+        after = watchdog.stop()
+        lab.generator.stop(storms)
+        lab.clock.sleep(SETTLE_S)
+        phases = {"over": lab.generator.stats(storms)}
+        storm = WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
+    pauses = measure(lab, _pfc_1(lab, case, target), settled_counters(lab))
+    parts = (
+        CasePart(storm, kept_lone_storm, detected),
+        CasePart(pauses, pauses_valid, judge_pauses, "afterwards", "once the watchdog was stopped in a storm"),
+    )
+    return RunInParts(parts, pauses.settled)
+
+
+CASES: Table = {
+    RESTORED: in_parts(storm_then_turned, all_watched_turned),
+    STOPPED: in_parts(stop_in_storm, all_watched),
+}

@@ -16,10 +16,9 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
 from ..engine import Procedure, Table, sending
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept, storm_stopped
-from .actions import end_storms, watching_pair
-from .checks import WatchdogRun, detected, lead_s, lone_storm, no_other_storm, restored, storm_unbroken
-from .early import early_flows
+from ..validity import storm_stopped
+from .checks import WatchdogRun, detected, kept_lone_storm, lead_s, no_other_storm, restored, storm_unbroken
+from .steps import early_flows, end_storms, watching_pair
 from .watched import all_watched
 
 SLOW = PlanCase("watchdog-slow-storm", "WD-20", (LOSSLESS,))
@@ -65,9 +64,7 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     """Whether the storm was a measurement, and pauses went on to come."""
     place = at_priorities(run.subject, run.tested)
     slow = run.flows("slow", Role.STORM)
-    yield from links_kept(run)
-    yield from counters_kept(run)
-    yield from lone_storm(run)
+    yield from kept_lone_storm(run)
     for begun, going_on in zip(run.flows("begun", Role.STORM), run.flows("going_on", Role.STORM), strict=True):
         came = going_on.frames_tx - begun.frames_tx
         least = int(SLOW_FPS * SLOW_S) - MISSED

@@ -32,9 +32,9 @@ from ..buffer_threshold import smaller_threshold
 from ..engine import Procedure, Table, sending
 from ..storm_length import storm_held
 from ..storm_sequence import pause_storm
-from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
-from .actions import even_flows, watching_pair
-from .checks import FRAME_BYTES, WatchdogRun, no_other_storm, storm_unbroken
+from ..validity import load_applied, lossy_in_background, storm_stopped
+from .checks import FRAME_BYTES, WatchdogRun, no_other_storm, storm_unbroken, undisturbed_while_watched
+from .steps import even_flows, watching_pair
 from .watched import all_watched, all_watched_changeable
 
 ON_TRAFFIC = PlanCase("watchdog-on-traffic", "WD-5")
@@ -222,12 +222,11 @@ def validity(run: TimedStormsRun) -> Iterator[Check]:
     been detected: a shorter one says nothing about a watchdog that does not see it; and data has to outlast it."""
     subject = run.subject
     place = at_priorities(run.subject, run.tested)
-    yield from links_kept(run)
-    yield from counters_kept(run)
+    yield from undisturbed_while_watched(run)
     for storm in run.storms:
         pauses = storm.pauses
         latest_s = storm.timers.latest_detection_s
-        yield from storm_held(place, [pauses], subject.pair.speed_mbps, latest_s + _spare_s(storm.exact))
+        yield from storm_held(run, place, [pauses], latest_s + _spare_s(storm.exact))
         yield from storm_sent(place, [pauses], int((pauses.plan.fps or 0) * latest_s))
         seconds = pauses.frames_tx / (pauses.plan.fps or 1)
         most_s = latest_s + 2 * _spare_s(storm.exact)
