@@ -112,7 +112,8 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
 
 
 def lone_storm(run: WatchdogRun) -> Iterator[Check]:
-    """Whether a storm without data lasted until it must have been detected, and then stopped."""
+    """Whether a storm without data lasted until it must have been detected, and then stopped; the port may have been
+    down meanwhile."""
     place = at_priorities(run.subject, run.tested)
     storms = run.flows("over", Role.STORM)
     yield from storm_held(run, place, storms, lead_s(run.timers))
@@ -120,9 +121,11 @@ def lone_storm(run: WatchdogRun) -> Iterator[Check]:
 
 
 def kept_lone_storm(run: WatchdogRun) -> Iterator[Check]:
-    """Whether links stayed up, no counter was cleared, and a storm without data was as `lone_storm` says."""
+    """Whether links stayed up, no counter was cleared, and a storm without data lasted without a gap until it must have
+    been detected, and then stopped."""
     yield from undisturbed_while_watched(run)
-    yield from lone_storm(run)
+    storms = run.flows("over", Role.STORM)
+    yield from storm_lasted(run, at_priorities(run.subject, run.tested), storms, lead_s(run.timers))
 
 
 def detected(run: WatchdogRun, when: str = "in the storm") -> Iterator[Check]:
