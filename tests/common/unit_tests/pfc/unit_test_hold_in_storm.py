@@ -12,7 +12,7 @@ from tests.common.pfc.cases.headroom import (
 from tests.common.pfc.cases.group_profiles import profiles_command
 from tests.common.pfc.cases.group_room import GroupRoom
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran_and_load_applied
-from tests.common.pfc.cases.switch_counters import queue_watermark_delay_s, queues_used
+from tests.common.pfc.cases.switch_counters import delay_s, queues_used
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
@@ -104,14 +104,14 @@ def test_watermarks_of_queues_are_read_where_frames_wait_there(pool, status, is_
     """Virtual output queues (`cisco-8000`, `voq`) hold them where they came in."""
     subject = held_run(5000).subject
     config_db = {"FLEX_COUNTER_TABLE": {"QUEUE_WATERMARK": {"FLEX_COUNTER_STATUS": status}}}
-    delay_s = queues_delay_s(replace(subject, buffer=SharedBuffer(pool, 1 << 24)), config_db)
-    assert (delay_s is not None) == is_read, delay_s
+    seconds = queues_delay_s(replace(subject, buffer=SharedBuffer(pool, 1 << 24)), config_db)
+    assert (seconds is not None) == is_read, seconds
 
 
 def test_watermarks_of_queues_need_not_be_there():
     """Neither polled, nor printed."""
     polled = {"FLEX_COUNTER_TABLE": {"QUEUE_WATERMARK": {"FLEX_COUNTER_STATUS": "enable"}}}
-    delays = [queue_watermark_delay_s(config_db, "dut") for config_db in ({}, polled)]
+    delays = [delay_s(config_db, "dut", "QUEUE_WATERMARK") for config_db in ({}, polled)]
     assert delays == [None, 65], delays
     text = "Egress shared pool occupancy per unicast queue:\n     Port    UC3    UC4\n---------  -----  -----\n"
     text += "Ethernet0     12    N/A\n"
