@@ -19,8 +19,8 @@ from ..lab.lab import Lab
 from ..lab.watchdog import DROP, Timers, Watchdog
 from ..model.arithmetic import MAX_QUANTA, line_rate_fps, storm_fps
 from ..model.checking import (
-    COUNTER, at_most, at_port, at_priority, error_unless, everything_received, fail_unless, none_of, priority_of,
-    sent_as_due, storm_sent,
+    COUNTER, at_most, at_port, at_priority, at_queue, error_unless, everything_received, fail_unless, none_of,
+    priority_of, sent_as_due, storm_sent,
 )
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
@@ -370,9 +370,8 @@ def _nothing_counted(run: FlapRun) -> Iterator[Check]:
 
 def _no_storm(run: FlapRun) -> Iterator[Check]:
     for queue, storms in sorted(run.storms().items()):
-        port, _, priority = queue.partition(":")
-        if port == run.port:
-            place = at_priority(run.subject, int(priority))
+        if queue.startswith(f"{run.port}:"):
+            place = at_queue(run.subject, queue)
             yield none_of("no-storm-detected", place, "storms detected around a flap without a storm", storms)
 
 

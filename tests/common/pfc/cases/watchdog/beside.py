@@ -10,7 +10,7 @@ from typing import Any
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, Timers, watching
-from ...model.checking import at_port, at_priorities, fail_unless
+from ...model.checking import at_port, at_priorities, at_queue, fail_unless
 from ...model.counters import DutCounters
 from ...model.measurement import CaseRun
 from ...model.ports import PortPair
@@ -22,7 +22,7 @@ from ..headroom import CASES as HEADROOM, OVERFLOW
 from ..parts import CasePart, RunInParts, in_parts
 from ..pauses import CASES as PAUSES, LOSSY
 from .actions import storms_over, watching_pair
-from .checks import WatchdogRun, at_queue, detected, kept_lone_storm, lead_s, no_other_storm, restored, storm_unbroken
+from .checks import WatchdogRun, detected, kept_lone_storm, lead_s, no_other_storm, restored, storm_unbroken
 from .until_detected import TIMERS, until_detected
 from .watched import NEEDS, all_watched, in_software, watched
 
@@ -56,7 +56,7 @@ def while_watched(
         yield from procedure.judge(run)
         stormed = sorted({*run.storms_detected(), *run.stormed()})
         for queue in stormed:
-            yield fail_unless("no-storm-detected", at_queue(run, queue), False, NO_STORM, "one")
+            yield fail_unless("no-storm-detected", at_queue(run.subject, queue), False, NO_STORM, "one")
         if not stormed:
             yield fail_unless("no-storm-detected", at_port(run.subject), True, NO_STORM, "none")
 
