@@ -323,10 +323,10 @@ def as_due(run: TimingRun, window: Window, sent: bool = False) -> list[FlowStats
     own, less what may be under way at its ends."""
     if run.exact:
         return run.flows(window.drained, Role.TEST, Role.BACKGROUND)
-    rate = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps)
+    speed_mbps = run.subject.pair.speed_mbps
     lasted_s = run.lasted_s(window, sent)
     return [
-        replace(flow, plan=replace(flow.plan, seconds=float(lasted_s - EDGE_FRAMES / (rate * _asked([flow])))))
+        replace(flow, plan=replace(flow.plan, seconds=float(lasted_s - EDGE_FRAMES / flow.plan.rate(speed_mbps))))
         for flow in run.within(window, Role.TEST, Role.BACKGROUND)
     ]
 
@@ -448,7 +448,7 @@ def off_scale(run: TimingRun, windows: tuple[Window, Window]) -> tuple[Fraction,
     unsure = Fraction(0)
     for window in windows:
         flow = run.flows(window.at_end, Role.TEST)[0]
-        rate = line_rate_fps(flow.plan.frame_bytes, speed) * Fraction(flow.plan.percent or 0) / 100
+        rate = flow.plan.rate(speed)
         number = Fraction(run.window_s) * window.pauses.fps(speed)
         length = window.pauses.held(window.loaded[0], speed).seconds
         each.append((Fraction(run.window_s) - flow.frames_rx / rate) / number - length)
