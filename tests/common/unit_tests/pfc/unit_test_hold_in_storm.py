@@ -56,7 +56,7 @@ def test_headroom_that_leaves_no_time_shows_nothing():
         "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3", "4": "4"}},
         "CABLE_LENGTH": {"AZURE": {"Ethernet64": "5m"}},
     }
-    host.answers[profiles_command("Ethernet64")] = ("BUFFER_PG_TABLE:Ethernet64:3-4 small 30720", 0)
+    host.answers[profiles_command("Ethernet64")] = ("BUFFER_PG_TABLE:Ethernet64:3-4 small {'xoff': '30720'}", 0)
     before, lab = lab.dut.counters(), replace(lab, config_db={**lab.config_db, **tables})
     with pytest.raises(QualificationError) as raised:
         covered(lab, SINGLE, (3,), before)

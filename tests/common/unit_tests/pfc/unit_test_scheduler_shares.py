@@ -23,7 +23,9 @@ TABLES = {
     "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"0": "0", "3": "3", "4": "4"}},
     "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m"}},
 }
-GROUPS = "BUFFER_PG_TABLE:Ethernet0:0 ingress_lossy_profile \nBUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless 165568\n"
+GROUPS = """BUFFER_PG_TABLE:Ethernet0:0 ingress_lossy_profile {}
+BUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless {'xoff': '165568'}
+"""
 
 
 def percent(parts):
@@ -89,14 +91,15 @@ def test_headroom_is_that_of_the_priority_s_group():
 ])
 def test_what_a_group_takes_before_xoff_follows_from_its_profile(pool, size, room):
     """Older images write `[TABLE:name]`; a pool without a size in CONFIG_DB leaves it open."""
-    printed = f"BUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless 165568 size=1248 dynamic_th=-2 pool={pool}"
+    profile = {"xoff": "165568", "size": "1248", "dynamic_th": "-2", "pool": pool}
+    printed = f"BUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless {profile}"
     found = read_headroom(printed, {**TABLES, "BUFFER_POOL": {"ingress": {"size": size}}}, QOS, "Ethernet0")
     assert [one.room for one in found.values()] == [room, room], f"got {found}"
 
 
 @pytest.mark.parametrize(("printed", "change", "said"), [
     ("", {}, "Ethernet0 priority 3: APPL_DB has no BUFFER_PG_TABLE row for priority group 3: deploy it first"),
-    ("BUFFER_PG_TABLE:Ethernet0:3-4 lossy\n", {}, "BUFFER_PG_TABLE:Ethernet0:3-4 of APPL_DB has profile lossy: "),
+    ("BUFFER_PG_TABLE:Ethernet0:3-4 lossy {}\n", {}, "BUFFER_PG_TABLE:Ethernet0:3-4 of APPL_DB has profile lossy: "),
     (GROUPS, {"CABLE_LENGTH": {}}, "Ethernet0: CONFIG_DB has CABLE_LENGTH 'none' for it: expected metres, as in 5m"),
     (GROUPS, {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3", "4": "3"}}}, "priority 4: TC_TO_PRIORITY_GROUP"),
 ])
