@@ -28,7 +28,7 @@ from .data_loads import DataLoad, data_flows
 from .scheduler_shares import HEAVIEST, read_scheduler, turn_frames
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
-from .timing import EDGE_FRAMES
+from .timing import EDGE_FRAMES, load_tolerance
 from .storm_length import storm_held
 from .targets import all_lossless
 from .validity import load_applied, storm_stopped, undisturbed
@@ -291,8 +291,7 @@ def least_resumed(run: StormsRun, storm: str, plan: FlowPlan) -> int:
         frames = run.flows(f"{storm} over", Role.STORM)[0].frames_tx
         return ceil(part * (Fraction(run.times.gap) - lapsed_s(speed, run.times, frames))) - EDGE_FRAMES
     lost = pause_seconds(MAX_QUANTA, speed) + response_seconds(speed) + START_LAG_S
-    tolerance = Fraction(run.subject.tolerances.load_tolerance_percent) / 100
-    return ceil(part * (Fraction(run.times.gap) - lost) * (1 - tolerance)) - EDGE_FRAMES
+    return ceil(part * (Fraction(run.times.gap) - lost) * (1 - load_tolerance(run))) - EDGE_FRAMES
 
 
 CASES: Table = {STORMS: Procedure(measure, validity, judge, all_lossless)}
