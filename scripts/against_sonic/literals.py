@@ -102,7 +102,7 @@ READERS: dict[str, LiteralReader] = {
         lambda text, port: _of_port(port, cli_text.queue_packets(text, port)),
         lambda text: columns.queues(text, books.SENT), of_one_port=True),
     "show queue counters, drops": LiteralReader(
-        lambda text, port: _of_port(port, switch_counters.queue_drops(text, port)),
+        lambda text, port: _of_port(port, cli_text.queue_packets(text, port, books.DROPPED)),
         lambda text: columns.queues(text, books.DROPPED), of_one_port=True),
     "show interfaces status": LiteralReader(lambda text, port: _states(text), columns.states),
     "pfcwd show stats": LiteralReader(
@@ -110,10 +110,10 @@ READERS: dict[str, LiteralReader] = {
     "show interfaces counters": LiteralReader(
         _ports, lambda text: columns.ports(text, switch_counters.PORT_COLUMNS), of_one_port=True),
     "show priority-group drop counters": LiteralReader(
-        lambda text, port: _of_port(port, switch_counters.group_drops(text, port)),
+        lambda text, port: _of_port(port, switch_counters.of_port(text, switch_counters.GROUPS, port)),
         lambda text: columns.groups(text, (*_GROUPS, *_UNICAST)), of_one_port=True),
     "show priority-group watermark headroom": LiteralReader(
-        lambda text, port: _of_port(port, switch_counters.headroom_used(text, port)),
+        lambda text, port: _of_port(port, switch_counters.of_port(text, switch_counters.HEADROOM, port)),
         lambda text: columns.groups(text, (*_GROUPS, *_UNICAST)), of_one_port=True),
     "show queue watermark unicast": LiteralReader(
         lambda text, port: _marks(text), lambda text: columns.groups(text, (*_GROUPS, *_UNICAST))),

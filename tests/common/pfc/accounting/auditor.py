@@ -9,7 +9,7 @@ from math import ceil
 
 from ..cases.engine import sending, settled_counters
 from ..cases.plan import port_cases
-from ..cases.switch_counters import OWN_FRAMES, group_delay_s, port_hash_command, priority_groups, watch_idle
+from ..cases.switch_counters import OWN_FRAMES, delay_s, port_hash_command, priority_groups, watch_idle
 from ..lab.generator import SETTLE_S
 from ..lab.lab import Lab
 from ..model.checking import Place, at_most, error_unless, fail_unless, none_of
@@ -386,7 +386,7 @@ def _watch(labs: Sequence[Lab]) -> tuple[Idle, Books]:
 def _read(labs: Sequence[Lab]) -> Books:
     """The books when everything is in them that came before, with what shows that pauses arrive at these ports."""
     lab = labs[0]
-    group_s = group_delay_s(lab.config_db, lab.dut.name) or 0.0
+    group_s = delay_s(lab.config_db, lab.dut.name, "PG_DROP") or 0.0
     wait_s = max(lab.delays.port_s, lab.delays.queue_s, group_s)
     reading = settled_counters(lab, wait_s, {**COMMANDS, **_receive_commands(labs)})
     return replace(books_of(reading, lab.clock.now()), received=_received(reading.printed, labs))

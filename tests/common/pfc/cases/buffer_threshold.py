@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from ..lab.configuration import NAME, configured, keys_of_port, read_config
 from ..lab.lab import Lab
 from ..lab.reservation import Rows
 from ..model.errors import QualificationError
-from ..model.numbered_rows import numbers_by_key
+from ..model.numbered_rows import numbers_in
 from ..model.qos import ConfigDb
 from ..record.case import Target
+from .group_profiles import TABLE, GroupProfile, profiles_command, read_profiles
 
 SMALLER = 2  # of dynamic_th, a power of two: a quarter of what the group might take of the free pool
 LEAST = -7  # SAI's smallest
-TABLE = "BUFFER_PG_TABLE:"
 
 
 @contextmanager
@@ -48,8 +46,8 @@ def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target, xon_offsets
     """
     port = lab.subject.pair.tx.port
     keys = _of_any(keys_of_port(config_db, lab.dut.name, "BUFFER_PG", port), target)
-    in_effect = _keys_in_effect(lab, port, target)
-    profile = _profile_of(lab, in_effect[0])
+    in_effect = _in_effect(lab, port, target)
+    profile = next(iter(in_effect.values())).fields
     if "dynamic_th" not in profile:
         raise QualificationError(
             f"{lab.subject.where(port=port)}: the buffer profile of priority {target[0]} has no dynamic_th: {profile}"
@@ -67,22 +65,14 @@ def _of_any(groups_of: Mapping[str, range], target: Target) -> list[str]:
     return sorted(key for key, groups in groups_of.items() if not set(target).isdisjoint(groups))
 
 
-def _keys_in_effect(lab: Lab, port: str, target: Target) -> list[str]:
-    """The keys, as CONFIG_DB would have them, of the tested priorities' groups as orchagent has them: APPL_DB, where
-    derived ones are too."""
-    said = lab.dut.ask({"groups": f"sonic-db-cli APPL_DB KEYS '{TABLE}{port}:*'"})["groups"].split()
-    rows: ConfigDb = {"BUFFER_PG": {row.removeprefix(TABLE).replace(":", "|"): {} for row in said}}
-    keys = _of_any(numbers_by_key(rows, "BUFFER_PG", port), target)
-    if not keys:
+def _in_effect(lab: Lab, port: str, target: Target) -> dict[str, GroupProfile]:
+    """The keys, as CONFIG_DB would have them, of the tested priorities' groups as orchagent has them (APPL_DB, where
+    derived ones are too) -> the profile of each."""
+    found = read_profiles(lab.dut.ask({"profiles": profiles_command(port)})["profiles"])
+    rows = _of_any({row: numbers_in(row.removeprefix(f"{TABLE}{port}:")) for row in found}, target)
+    if not rows:
         raise QualificationError(
             f"{lab.subject.where(port=port)}: expected a row {TABLE}{port}:{target[0]} in APPL_DB, got"
-            f" {', '.join(said) or 'none'}"
+            f" {', '.join(found) or 'none'}"
         )
-    return keys
-
-
-def _profile_of(lab: Lab, key: str) -> Mapping[str, Any]:
-    """The profile of a priority group's row in APPL_DB."""
-    name = f"sonic-db-cli APPL_DB HGET '{TABLE}{key.replace('|', ':')}' profile"
-    said = lab.dut.ask({"row": f'sonic-db-cli APPL_DB HGETALL "BUFFER_PROFILE_TABLE:$({name})"'})["row"].strip()
-    return dict(ast.literal_eval(said or "{}"))
+    return {row.removeprefix(TABLE).replace(":", "|"): found[row] for row in rows}

@@ -90,7 +90,8 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 
 def _pause_counted(run: Measurement) -> Iterator[Check]:
     paused = run.scenario.paused
-    none = [] if any(run.pfc_received()[one] for one in run.uncounted) else run.uncounted  # an image may be mended
+    uncounted = run.subject.uncounted(paused)
+    none = [] if any(run.pfc_received()[one] for one in uncounted) else uncounted  # an image may be mended
     yield from no_pause_counted("pause-counted", run, none)
     for priority in (one for one in paused if one not in none):
         place = at_priority(run.subject, priority)

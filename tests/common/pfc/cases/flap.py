@@ -17,10 +17,10 @@ from ..lab.generator import SETTLE_S, Traffic
 from ..lab.generator_ports import set_links
 from ..lab.lab import Lab
 from ..lab.watchdog import DROP, Timers, Watchdog
-from ..model.arithmetic import MAX_QUANTA, line_rate_fps, storm_fps
+from ..model.arithmetic import MAX_QUANTA, storm_fps
 from ..model.checking import (
-    COUNTER, at_most, at_port, at_priority, error_unless, everything_received, fail_unless, none_of, priority_of,
-    sent_as_due, storm_sent,
+    COUNTER, at_most, at_port, at_priority, at_queue, error_unless, everything_received, fail_unless, none_of,
+    priority_of, sent_as_due, storm_sent,
 )
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
@@ -130,16 +130,12 @@ class FlapRun(CaseRun):
             for flow in self.flows(UP, *roles)
         ]
 
-    def fps(self, flow: FlowStats) -> Fraction:
-        """The rate of a data flow."""
-        line = line_rate_fps(FRAME_BYTES, self.subject.pair.tx.speed_mbps)
-        return line * Fraction(flow.plan.percent or 0) / 100
-
     @property
     def passed_s(self) -> Fraction:
         """For how long frames had passed since the link came up: by the data that nothing pauses."""
         free = [flow for flow in self.gained(Role.CLEAN) if priority_of(flow) not in self.tested]
-        return max((flow.frames_rx / self.fps(flow) for flow in free), default=Fraction(0))
+        speed_mbps = self.subject.pair.tx.speed_mbps
+        return max((flow.frames_rx / flow.plan.rate(speed_mbps) for flow in free), default=Fraction(0))
 
     @property
     def unpaused_s(self) -> Fraction:
@@ -346,7 +342,7 @@ def held_from_the_first(run: FlapRun) -> Iterator[Check]:
         if priority not in run.tested:
             continue
         place = at_priority(run.subject, priority)
-        most = ceil(run.fps(flow) * run.unpaused_s) + EDGE_FRAMES
+        most = ceil(flow.plan.rate(run.subject.pair.tx.speed_mbps) * run.unpaused_s) + EDGE_FRAMES
         what = f"frames received in the {float(run.passed_s):.1f} s after the link came up in a storm"
         yield at_most("held-from-link-up", place, most, what, flow.frames_rx)
         expected = f"more than 0 {COUNTER} after the link came up in a storm"
@@ -369,9 +365,8 @@ def _nothing_counted(run: FlapRun) -> Iterator[Check]:
 
 def _no_storm(run: FlapRun) -> Iterator[Check]:
     for queue, storms in sorted(run.storms().items()):
-        port, _, priority = queue.partition(":")
-        if port == run.port:
-            place = at_priority(run.subject, int(priority))
+        if queue.startswith(f"{run.port}:"):
+            place = at_queue(run.subject, queue)
             yield none_of("no-storm-detected", place, "storms detected around a flap without a storm", storms)
 
 

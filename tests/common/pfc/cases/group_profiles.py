@@ -3,33 +3,32 @@ speed and cable, too."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..model.errors import QualificationError
 from ..model.numbered_rows import numbers_in
 
-FIELDS = "size dynamic_th pool xon xon_offset"
+TABLE = "BUFFER_PG_TABLE:"
 
 
 @dataclass(frozen=True)
 class GroupProfile:
-    """A lossless one.
-
-    Attributes:
-        name: of the profile.
-        xoff_bytes: its headroom.
-        fields: what it has of `FIELDS`, as text.
-    """
+    """A buffer profile: its name, and its fields as APPL_DB has them."""
 
     name: str
-    xoff_bytes: int
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str]
 
     def number(self, name: str) -> int:
         """A field; 0 where it has none that is a whole number from 0 on."""
         text = self.fields.get(name, "")
         return int(text) if text.isdigit() else 0
+
+    @property
+    def xoff_bytes(self) -> int:
+        """Its headroom; 0: it has none."""
+        return self.number("xoff")
 
     @property
     def rise(self) -> float:
@@ -41,27 +40,32 @@ class GroupProfile:
 
 def profiles_command(port: str) -> str:
     """A shell command that prints, for each row `BUFFER_PG_TABLE:port:groups` of APPL_DB, the row, its profile and the
-    profile's `xoff`, then `size=` and so on, for each of `FIELDS`."""
+    profile's fields, as `sonic-db-cli` prints a hash: `{'size': '1248', 'xoff': '165568'}`. Older images write
+    `[BUFFER_PROFILE_TABLE:name]`, newer ones `name`."""
     return (
-        f"for row in $(sonic-db-cli APPL_DB KEYS 'BUFFER_PG_TABLE:{port}:*'); do"
+        f"for row in $(sonic-db-cli APPL_DB KEYS '{TABLE}{port}:*'); do"
         " profile=$(sonic-db-cli APPL_DB HGET \"$row\" profile | tr -d '[]' | sed 's/.*://');"
-        ' line="$row $profile $(sonic-db-cli APPL_DB HGET "BUFFER_PROFILE_TABLE:$profile" xoff)";'
-        f" for field in {FIELDS}; do"
-        ' line="$line $field=$(sonic-db-cli APPL_DB HGET "BUFFER_PROFILE_TABLE:$profile" $field)"; done;'
-        ' echo "$line"; done'
+        ' echo "$row $profile $(sonic-db-cli APPL_DB HGETALL "BUFFER_PROFILE_TABLE:$profile")"; done'
     )
+
+
+def read_profiles(printed: str) -> dict[str, GroupProfile]:
+    """The rows that `profiles_command` printed -> the profile of each, without a name where a row has none."""
+    found = {}
+    for line in printed.splitlines():
+        row, _, rest = line.partition(" ")
+        name, _, fields = rest.partition(" ")
+        found[row] = GroupProfile(name, ast.literal_eval(fields.strip() or "{}"))
+    return found
 
 
 def read_profile(printed: str, where: str, group: int) -> GroupProfile:
     """The profile of a priority group; `printed`: what `profiles_command` printed. Raises QualificationError where it
     has none, or one without headroom."""
-    for line in printed.splitlines():
-        words = [word for word in line.split() if "=" not in word]
-        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        if words and group in numbers_in(words[0].split(":")[-1]):
-            if len(words) == 3 and words[2].isdigit() and int(words[2]):
-                return GroupProfile(words[1], int(words[2]), fields)
-            raise QualificationError(
-                f"{where}: {words[0]} of APPL_DB has profile {' '.join(words[1:]) or 'none'}: expected one with an xoff"
-            )
+    for row, profile in read_profiles(printed).items():
+        if group in numbers_in(row.split(":")[-1]):
+            if profile.xoff_bytes:
+                return profile
+            seen = f"{profile.name} {profile.fields.get('xoff', '')}".strip() or "none"
+            raise QualificationError(f"{where}: {row} of APPL_DB has profile {seen}: expected one with an xoff")
     raise QualificationError(f"{where}: APPL_DB has no BUFFER_PG_TABLE row for priority group {group}: deploy it first")

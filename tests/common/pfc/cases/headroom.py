@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
+from operator import sub
 from typing import Any
 
 from ..lab.lab import Lab
@@ -34,8 +35,8 @@ from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRo
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
-    GROUPS, HEADROOM, QUEUES, SHARED, drops_delay_s, gained_by, group_counts, group_drops, headroom_used, of_group,
-    priority_groups, queue_watermark_delay_s, queues_used, watermark_delay_s,
+    GROUPS, HEADROOM, QUEUES, SHARED, combined, delay_s, drops_delay_s, group_counts, of_group, of_port, owed_delay_s,
+    priority_groups, queues_used,
 )
 from .targets import all_reached_lossless, each_reached_lossless, several_reached_lossless
 
@@ -181,7 +182,7 @@ def queues_delay_s(subject: PortUnderTest, config_db: ConfigDb) -> float | None:
     polled, or virtual output queues hold it where it came in."""
     if not subject.buffer.pool.startswith(EGRESS):
         return None
-    return queue_watermark_delay_s(config_db, subject.qos.device)
+    return delay_s(config_db, subject.qos.device, "QUEUE_WATERMARK")
 
 
 def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
@@ -210,7 +211,8 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
         for priority in target
     }
     quanta = _quanta(subject, headroom, limits, beyond)
-    age_s = max(watermark_delay_s(lab.config_db, subject.qos.device), lab.delays.port_s, drops_s, queues_s or 0.0)
+    groups_s = owed_delay_s(lab.config_db, subject.qos.device, "PG_WATERMARK")
+    age_s = max(groups_s, lab.delays.port_s, drops_s, queues_s or 0.0)
     groups = {tx.port: [one.group for one in headroom.values()]}
     counted = clear_watermarks(lab, age_s, {
         command: {lab.port: target} if command == QUEUES else groups for command in marks.values()
@@ -221,7 +223,7 @@ def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
     before = settled_counters(lab, 0, drops)
     load = IngressLoad(tx, target, 100, hold_s(lab))
     held = measure(lab, Hold(target, (load,), age_s, quanta, frame_bytes, {**marks, **drops}), before)
-    used = headroom_used(held.after.printed["headroom_used"], tx.port)
+    used = of_port(held.after.printed["headroom_used"], HEADROOM, tx.port)
     others = {priority: used[of.group] for priority, of in headroom.items()
               if priority not in target and of.group in used}
     return HeadroomRun(**vars(held), filled=_filled(held, headroom, limits, used, to_the_cell), others=others)
@@ -310,8 +312,8 @@ def check_shows(subject: PortUnderTest, headrooms: Sequence[Headroom], quanta: i
 def _dropped(held: HeldRun) -> dict[int, int]:
     """Frames that each priority group of the tx port dropped."""
     port = held.subject.pair.tx.port
-    early, late = (group_drops(one.printed["group_drops"], port) for one in (held.before, held.after))
-    return gained_by(late, early)
+    early, late = (of_port(one.printed["group_drops"], GROUPS, port) for one in (held.before, held.after))
+    return combined(late, early, sub)
 
 
 def was_used(run: HeadroomRun) -> Iterator[Check]:

@@ -14,6 +14,7 @@ from ..lab.lab import Lab
 from ..model.checking import Place, at_port, held_by_pauses, none_of, priority_of
 from ..model.counters import DutCounters
 from ..model.measurement import CaseRun
+from ..model.qos import PRIORITIES
 from ..model.traffic import FlowStats, Role, Stats
 from ..record.verdict import Check
 from .engine import sending
@@ -149,5 +150,5 @@ def back_pressure(run: HeldRun, port: str, at: Callable[[int], Place]) -> Iterat
         priority = priority_of(flow)
         if priority in run.hold.paused and flow.plan.enters == port:
             yield held_by_pauses(at(priority), run.subject, flow, what, sent[priority])
-    for priority in (one for one in range(8) if one not in run.hold.paused):
+    for priority in (one for one in PRIORITIES if one not in run.hold.paused):
         yield none_of("no-other-back-pressure", at(priority), what, sent[priority])

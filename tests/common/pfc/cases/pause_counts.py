@@ -58,7 +58,6 @@ def counted_for(run: CaseRun, storms: Iterable[FlowStats], priority: int, when: 
 
 def _is_counted(subject: PortUnderTest, pause: PauseFrame, priority: int) -> bool:
     """Whether the ASIC is to count such a frame for a priority that it enables."""
-    lossy = [enabled for enabled in pause.enabled if enabled not in subject.qos.lossless]
-    if priority in lossy and len(lossy) > int(deviation("lossy-pauses-counted", subject.asic).value):
+    if priority in subject.uncounted(pause.enabled):
         return False
     return pause.quanta[priority] > 0 or deviation("xon-counted", subject.asic, DEVIATIONS).value == "yes"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from math import ceil
+from operator import sub
 from typing import TypeVar
 
 from ..lab.cli_text import NOT_COUNTED, Row, first_line, number, queue_packets, table_rows
@@ -25,6 +26,8 @@ SHARED = "show priority-group watermark shared"
 QUEUES = "show queue watermark unicast"
 WATERMARKS_LATE_S = 5.0
 """How much later than its poll a watermark may show: all of a switch are read one after the other before any is."""
+ENABLED_BY = {"PG_DROP": ("drops", "pg-drop"), "PG_WATERMARK": ("watermarks", "watermark")}
+"""Group of counters of priority groups -> what it counts, and what `counterpoll` calls it."""
 PORT_COLUMNS = ("RX_OK", "RX_DRP", "TX_OK", "TX_DRP")
 IN_OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
 OUT_OCTETS = "SAI_PORT_STAT_IF_OUT_OCTETS"
@@ -48,11 +51,15 @@ class PortCounts:
 
     def since(self, before: PortCounts) -> PortCounts:
         """What came after an earlier reading."""
-        return PortCounts(*(now - then for now, then in zip(astuple(self), astuple(before), strict=True)))
+        return self.combined(before, sub)
 
     def each(self, change: Callable[[int], int]) -> PortCounts:
         """With each of them changed."""
-        return PortCounts(*map(change, astuple(self)))
+        return self.combined(self, lambda count, _: change(count))
+
+    def combined(self, other: PortCounts, of: Callable[[int, int], int]) -> PortCounts:
+        """What `of` makes of each of them and the same one of another reading."""
+        return PortCounts(*map(of, astuple(self), astuple(other)))
 
     def least(self) -> int:
         """The smallest of them."""
@@ -96,27 +103,22 @@ class DataCounters:
 
     def since(self, before: DataCounters) -> DataCounters:
         """What came after an earlier reading."""
-        return DataCounters(
-            self.leaving.since(before.leaving),
-            {port: counts.since(before.entering[port]) for port, counts in self.entering.items()},
-            gained_by(self.queues, before.queues),
-            gained_by(self.queue_drops, before.queue_drops),
-            {port: gained_by(counts, before.group_drops[port]) for port, counts in self.group_drops.items()},
-            gained_by(self.queue_bytes, before.queue_bytes),
-            gained_by(self.queue_drop_bytes, before.queue_drop_bytes),
-        )
+        return self.combined(before, sub)
 
     def each(self, change: Callable[[int], int]) -> DataCounters:
         """With each count changed."""
+        return self.combined(self, lambda count, _: change(count))
+
+    def combined(self, other: DataCounters, of: Callable[[int, int], int]) -> DataCounters:
+        """What `of` makes of each count and the same one of another reading."""
         return DataCounters(
-            self.leaving.each(change),
-            {port: counts.each(change) for port, counts in self.entering.items()},
-            {queue: change(count) for queue, count in self.queues.items()},
-            {queue: change(count) for queue, count in self.queue_drops.items()},
-            {port: {group: change(count) for group, count in counts.items()}
-             for port, counts in self.group_drops.items()},
-            {queue: change(count) for queue, count in self.queue_bytes.items()},
-            {queue: change(count) for queue, count in self.queue_drop_bytes.items()},
+            self.leaving.combined(other.leaving, of),
+            {port: counts.combined(other.entering[port], of) for port, counts in self.entering.items()},
+            combined(self.queues, other.queues, of),
+            combined(self.queue_drops, other.queue_drops, of),
+            {port: combined(counts, other.group_drops[port], of) for port, counts in self.group_drops.items()},
+            combined(self.queue_bytes, other.queue_bytes, of),
+            combined(self.queue_drop_bytes, other.queue_drop_bytes, of),
         )
 
     def least(self) -> int:
@@ -153,45 +155,31 @@ def may_gain(idle: int, idle_s: float, lasted_s: float) -> int:
     return idle + ceil(IDLE_FACTOR * idle * lasted_s / idle_s) if idle > 0 else 0
 
 
-def is_polled(config_db: ConfigDb, group: str) -> bool:
-    """Whether a group of counters is enabled that few measurements need."""
-    return bool(config_db.get(COUNTER_TABLE, {}).get(group, {}).get("FLEX_COUNTER_STATUS") == "enable")
-
-
-def group_delay_s(config_db: ConfigDb, device: str) -> float | None:
-    """Seconds after an event from which on a reading of priority groups' drops has it in it; None: they are not
-    polled. Raises QualificationError where they are, every so often as is no number of milliseconds."""
-    return period_s(config_db, device, "PG_DROP") + LATE_S if is_polled(config_db, "PG_DROP") else None
-
-
-def watermark_delay_s(config_db: ConfigDb, device: str) -> float:
-    """Seconds after an event from which on a reading of priority groups' watermarks has it in it; raises
-    QualificationError where they are not polled, or every so often as is no number of milliseconds."""
-    if not is_polled(config_db, "PG_WATERMARK"):
-        raise QualificationError(
-            f"{device}: its watermarks of priority groups are not polled, {COUNTER_TABLE}|PG_WATERMARK is not enabled:"
-            " expected enable (`counterpoll watermark enable`)"
-        )
-    return period_s(config_db, device, "PG_WATERMARK") + WATERMARKS_LATE_S
-
-
-def queue_watermark_delay_s(config_db: ConfigDb, device: str) -> float | None:
-    """The same of queues' watermarks; None: they are not polled."""
-    if not is_polled(config_db, "QUEUE_WATERMARK"):
+def delay_s(config_db: ConfigDb, device: str, group: str) -> float | None:
+    """Seconds after an event from which on a reading of a group of counters that few measurements need has it in it:
+    `PG_DROP`, `PG_WATERMARK` or `QUEUE_WATERMARK`. None: they are not polled. Raises QualificationError where they are,
+    every so often as is no number of milliseconds."""
+    if config_db.get(COUNTER_TABLE, {}).get(group, {}).get("FLEX_COUNTER_STATUS") != "enable":
         return None
-    return period_s(config_db, device, "QUEUE_WATERMARK") + WATERMARKS_LATE_S
+    return period_s(config_db, device, group) + (WATERMARKS_LATE_S if group.endswith("WATERMARK") else LATE_S)
+
+
+def owed_delay_s(config_db: ConfigDb, device: str, group: str) -> float:
+    """The same of a group of `ENABLED_BY`; raises QualificationError where it is not polled."""
+    seconds = delay_s(config_db, device, group)
+    if seconds is None:
+        what, command = ENABLED_BY[group]
+        raise QualificationError(
+            f"{device}: its {what} of priority groups are not polled, {COUNTER_TABLE}|{group} is not enabled:"
+            f" expected enable (`counterpoll {command} enable`)"
+        )
+    return seconds
 
 
 def drops_delay_s(lab: Lab) -> float:
     """Seconds after an event from which on a reading has it in it; raises QualificationError where the switch does not
     poll the drops of priority groups."""
-    group_s = group_delay_s(lab.config_db, lab.dut.name)
-    if group_s is None:
-        raise QualificationError(
-            f"{lab.dut.name}: its drops of priority groups are not polled, FLEX_COUNTER_TABLE|PG_DROP is not enabled:"
-            " expected enable (`counterpoll pg-drop enable`)"
-        )
-    return max(lab.delays.port_s, lab.delays.queue_s, group_s)
+    return max(lab.delays.port_s, lab.delays.queue_s, owed_delay_s(lab.config_db, lab.dut.name, "PG_DROP"))
 
 
 def data_commands(leaves: str) -> dict[str, str]:
@@ -208,8 +196,8 @@ def data_counters(printed: Mapping[str, str], leaves: str, enters: Sequence[str]
         port_counts(printed["data"], leaves),
         {port: port_counts(printed["data"], port) for port in enters},
         queue_packets(printed["queue"], leaves),
-        queue_drops(printed["queue"], leaves),
-        {port: group_drops(printed["groups"], port) for port in enters},
+        queue_packets(printed["queue"], leaves, "Drop/pkts"),
+        {port: of_port(printed["groups"], GROUPS, port) for port in enters},
         queue_bytes(printed["queue"], leaves, "Counter/bytes"),
         queue_bytes(printed["queue"], leaves, "Drop/bytes"),
     )
@@ -224,13 +212,11 @@ def priority_groups(config_db: ConfigDb, device: str, port: str) -> dict[int, in
 def port_counts(text: str, port: str) -> PortCounts:
     """`show interfaces counters`: what a port counted; raises QualificationError where it has no row with all these
     columns, or `N/A` in one."""
-    return PortCounts(*_numbers(text, PORTS, ("IFACE", port), PORT_COLUMNS))
-
-
-def queue_drops(text: str, port: str) -> dict[int, int]:
-    """`show queue counters`: unicast queue of a port -> frames dropped; queues that are not counted (`N/A`) are absent.
-    Raises QualificationError where none has a count."""
-    return queue_packets(text, port, "Drop/pkts")
+    for row in table_rows(text):
+        cells = [row.get(column, NOT_COUNTED) for column in PORT_COLUMNS]
+        if row.get("IFACE") == port and NOT_COUNTED not in cells:
+            return PortCounts(*map(number, cells))
+    raise QualificationError(f"`{PORTS}` printed no {', '.join(PORT_COLUMNS)} for {port}, or N/A: {first_line(text)!r}")
 
 
 def queue_bytes(text: str, port: str, column: str) -> dict[int, int]:
@@ -255,24 +241,17 @@ def port_hash(text: str, names: Collection[str]) -> dict[str, int]:
     return {name: int(count) for name, count in fields if name in names}
 
 
-def group_drops(text: str, port: str) -> dict[int, int]:
-    """`show priority-group drop counters`: priority group of a port -> frames dropped in it; those that are not counted
+def of_port(text: str, command: str, port: str) -> dict[int, int]:
+    """What such a table (`group_counts`) has of a port: number of the group -> its count; those that are not counted
     are absent.
 
     Raises:
         QualificationError: none is counted.
     """
-    return _of_port(group_counts(text, GROUPS), GROUPS, port)
-
-
-def headroom_used(text: str, port: str) -> dict[int, int]:
-    """`show priority-group watermark headroom`: priority group of a port -> the most bytes that it has had in its
-    headroom since somebody's clear; those that are not counted are absent.
-
-    Raises:
-        QualificationError: none is counted.
-    """
-    return _of_port(group_counts(text, HEADROOM), HEADROOM, port)
+    counts = group_counts(text, command).get(port, {})
+    if not counts:
+        raise QualificationError(f"`{command}` printed no numbers for {port}")
+    return counts
 
 
 def queues_used(text: str, port: str) -> dict[int, int]:
@@ -309,24 +288,9 @@ def of_group(counts: Mapping[int, int], command: str, port: str, group: int) -> 
     return counts[group]
 
 
-def _of_port(found: Mapping[str, Mapping[int, int]], command: str, port: str) -> dict[int, int]:
-    counts = dict(found.get(port, {}))
-    if not counts:
-        raise QualificationError(f"`{command}` printed no numbers for {port}")
-    return counts
-
-
-def _numbers(text: str, command: str, of: tuple[str, str], columns: Sequence[str]) -> tuple[int, ...]:
-    """What the row has in these columns that has in one column what `of` says."""
-    for row in table_rows(text):
-        if row.get(of[0]) == of[1] and all(row.get(column, NOT_COUNTED) != NOT_COUNTED for column in columns):
-            return tuple(number(row[column]) for column in columns)
-    raise QualificationError(f"`{command}` printed no {', '.join(columns)} for {of[1]}, or N/A: {first_line(text)!r}")
-
-
-def gained_by(late: Mapping[Key, int], early: Mapping[Key, int]) -> dict[Key, int]:
-    """What each count grew by; one that the earlier reading does not have was 0 then."""
-    return {key: count - early.get(key, 0) for key, count in late.items()}
+def combined(counts: Mapping[Key, int], others: Mapping[Key, int], of: Callable[[int, int], int]) -> dict[Key, int]:
+    """What `of` makes of each count and the same one of another reading; one that this does not have was 0 then."""
+    return {key: of(count, others.get(key, 0)) for key, count in counts.items()}
 
 
 def at_port_for(subject: PortUnderTest, priorities: Sequence[int], port: str | None = None) -> Place:

@@ -313,7 +313,7 @@ def in_window(run: TimingRun, window: Window) -> Iterator[Check]:
         expected = f"data that outlasts {run.window_s:g} s between two counts, some of it of other priorities"
         yield error_unless("load-lasted", place, lasts, expected, "its end, or none of these")
     for storm in run.within(window, Role.STORM):
-        least = floor((storm.plan.fps or 0) * lasted_s * (1 - _tolerance(run)))
+        least = floor((storm.plan.fps or 0) * lasted_s * (1 - load_tolerance(run)))
         yield from storm_sent(place, [storm], least if run.exact else least - 1)
 
 
@@ -323,10 +323,10 @@ def as_due(run: TimingRun, window: Window, sent: bool = False) -> list[FlowStats
     own, less what may be under way at its ends."""
     if run.exact:
         return run.flows(window.drained, Role.TEST, Role.BACKGROUND)
-    rate = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps)
+    speed_mbps = run.subject.pair.speed_mbps
     lasted_s = run.lasted_s(window, sent)
     return [
-        replace(flow, plan=replace(flow.plan, seconds=float(lasted_s - EDGE_FRAMES / (rate * _asked([flow])))))
+        replace(flow, plan=replace(flow.plan, seconds=float(lasted_s - EDGE_FRAMES / flow.plan.rate(speed_mbps))))
         for flow in run.within(window, Role.TEST, Role.BACKGROUND)
     ]
 
@@ -388,7 +388,7 @@ def due_in_window(run: TimingRun, window: Window) -> tuple[int, int]:
     most = rate * (1 - background) * (seconds - shortest) + EDGE_FRAMES
     if run.exact:
         return ceil(least), floor(most)
-    return ceil(least * (1 - _tolerance(run))), floor(most * (1 + _tolerance(run)))
+    return ceil(least * (1 - load_tolerance(run))), floor(most * (1 + load_tolerance(run)))
 
 
 def _most_between(run: TimingRun, window: Window, rate: Fraction) -> Fraction:
@@ -400,7 +400,7 @@ def _most_between(run: TimingRun, window: Window, rate: Fraction) -> Fraction:
     lasts = pause_seconds(window.pauses.frames[0].quanta[window.loaded[0]], speed)
     response = response_seconds(speed)
     left = (response + 1 / line_rate_fps(FRAME_BYTES, speed)) / (lasts + response)
-    more = 0 if run.exact else _tolerance(run)
+    more = 0 if run.exact else load_tolerance(run)
     return rate * run.lasted_s(window) * left * (1 + more) + EDGE_FRAMES
 
 
@@ -418,7 +418,8 @@ def _asked(flows: Iterable[FlowStats]) -> Fraction:
     return sum((Fraction(flow.plan.percent or 0) / 100 for flow in flows), Fraction(0))
 
 
-def _tolerance(run: TimingRun) -> Fraction:
+def load_tolerance(run: CaseRun) -> Fraction:
+    """What a sender may miss of its due, as a part of it."""
     return Fraction(run.subject.tolerances.load_tolerance_percent) / 100
 
 
@@ -448,7 +449,7 @@ def off_scale(run: TimingRun, windows: tuple[Window, Window]) -> tuple[Fraction,
     unsure = Fraction(0)
     for window in windows:
         flow = run.flows(window.at_end, Role.TEST)[0]
-        rate = line_rate_fps(flow.plan.frame_bytes, speed) * Fraction(flow.plan.percent or 0) / 100
+        rate = flow.plan.rate(speed)
         number = Fraction(run.window_s) * window.pauses.fps(speed)
         length = window.pauses.held(window.loaded[0], speed).seconds
         each.append((Fraction(run.window_s) - flow.frames_rx / rate) / number - length)

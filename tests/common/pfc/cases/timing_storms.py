@@ -28,7 +28,7 @@ from .data_loads import DataLoad, data_flows
 from .scheduler_shares import HEAVIEST, read_scheduler, turn_frames
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
-from .timing import EDGE_FRAMES
+from .timing import EDGE_FRAMES, load_tolerance
 from .targets import all_lossless
 from .storm_length import storm_held
 from .validity import load_applied, storm_stopped, undisturbed
@@ -266,8 +266,7 @@ def most_passed(run: StormsRun, plan: FlowPlan) -> int:
     that is not exact they are counted when the storm has lasted for a while: none."""
     if not run.exact:
         return 0
-    rate = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps) * Fraction(plan.percent or 0) / 100
-    return floor(response_s(run) * rate) + run.turn_frames + 1
+    return floor(response_s(run) * plan.rate(run.subject.pair.speed_mbps)) + run.turn_frames + 1
 
 
 def most_passed_in_all(run: StormsRun, storm: str) -> int:
@@ -275,10 +274,10 @@ def most_passed_in_all(run: StormsRun, storm: str) -> int:
     whole frames that each background flow sends in it at its rate; one turn of a queue for those that come late."""
     if not run.exact:
         return 0
-    line = line_rate_fps(FRAME_BYTES, run.subject.pair.speed_mbps)
+    speed = run.subject.pair.speed_mbps
     background = run.flows(f"{storm} begun", Role.BACKGROUND)
-    others = [floor(response_s(run) * line * Fraction(flow.plan.percent or 0) / 100) for flow in background]
-    return floor(response_s(run) * line) + run.turn_frames + 1 - sum(others)
+    others = [floor(response_s(run) * flow.plan.rate(speed)) for flow in background]
+    return floor(response_s(run) * line_rate_fps(FRAME_BYTES, speed)) + run.turn_frames + 1 - sum(others)
 
 
 def least_resumed(run: StormsRun, storm: str, plan: FlowPlan) -> int:
@@ -286,13 +285,12 @@ def least_resumed(run: StormsRun, storm: str, plan: FlowPlan) -> int:
     lapsed and the port has had its response time; more of it waits than the line takes. By a clock that is not exact
     the last pause may have come as the storm ended, and the generator may have stopped it a second late."""
     speed = run.subject.pair.speed_mbps
-    part = line_rate_fps(plan.frame_bytes, speed) * Fraction(plan.percent or 0) / 100
+    part = plan.rate(speed)
     if run.exact:
         frames = run.flows(f"{storm} over", Role.STORM)[0].frames_tx
         return ceil(part * (Fraction(run.times.gap) - lapsed_s(speed, run.times, frames))) - EDGE_FRAMES
     lost = pause_seconds(MAX_QUANTA, speed) + response_seconds(speed) + START_LAG_S
-    tolerance = Fraction(run.subject.tolerances.load_tolerance_percent) / 100
-    return ceil(part * (Fraction(run.times.gap) - lost) * (1 - tolerance)) - EDGE_FRAMES
+    return ceil(part * (Fraction(run.times.gap) - lost) * (1 - load_tolerance(run))) - EDGE_FRAMES
 
 
 CASES: Table = {STORMS: Procedure(measure, validity, judge, all_lossless)}

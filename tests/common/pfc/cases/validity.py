@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from ..model.checking import Place, at_port, at_priority, error_unless, priority_of, sent_as_due
+from ..model.checking import Place, at_port, at_queue, error_unless, priority_of, sent_as_due
 from ..model.counters import changed, fallen
 from ..model.measurement import CaseRun, PortUnderTest
 from ..model.traffic import FlowStats, Role
@@ -24,11 +24,9 @@ def watchdog_stopped(run: CaseRun) -> Iterator[Check]:
     """The watchdog must not have acted: it drops what the pause should hold."""
     storms = run.storms_detected()
     for queue in sorted({*storms, *run.stormed()}):
-        port, _, priority = queue.partition(":")
-        place = at_priority(run.subject, int(priority), port)
         seen = f"{storms[queue]} detected" if queue in storms else "the queue still in storm"
         seen = f"a watchdog that detected a storm although it was stopped ({seen})"
-        yield error_unless("watchdog-stopped", place, False, "a stopped watchdog", seen)
+        yield error_unless("watchdog-stopped", at_queue(run.subject, queue), False, "a stopped watchdog", seen)
     configured = {*run.before.watchdog_ports, *run.during.watchdog_ports}
     for port in (run.subject.pair.rx.port, run.subject.pair.tx.port):
         expected = f"no row PFC_WD|{port} in CONFIG_DB after `pfcwd stop`"
@@ -41,9 +39,8 @@ def links_kept(run: CaseRun) -> Iterator[Check]:
         for moment, counters in (("before", run.before), ("in", run.during)):
             state = counters.interfaces.get(port)
             seen = "up" if state is not None and state.oper_up else "down"
-            yield error_unless(
-                "link-up", at_port(run.subject, port), seen == "up", f"the link up {moment} the storm", seen
-            )
+            expected = f"the link up {moment} the storm"
+            yield error_unless("link-up", at_port(run.subject, port), seen == "up", expected, seen)
 
 
 def counters_kept(run: CaseRun) -> Iterator[Check]:

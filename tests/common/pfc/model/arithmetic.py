@@ -53,8 +53,3 @@ def share_percent(percent: float, parts: int, own: int = 1) -> float:
     exact = Fraction(percent) * own / parts
     share = float(exact)
     return share if Fraction(share) <= exact else nextafter(share, 0.0)
-
-
-def due_frames(percent: float, frame_bytes: int | Fraction, speed_mbps: int, seconds: float) -> int:
-    """Frames that a flow of `percent` of the line rate sends in `seconds` when nothing holds it."""
-    return floor(line_rate_fps(frame_bytes, speed_mbps) * Fraction(percent) / 100 * Fraction(seconds))

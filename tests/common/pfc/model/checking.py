@@ -18,7 +18,6 @@ from .arithmetic import MAX_QUANTA, pause_seconds
 from .measurement import CaseRun, Measurement, PortUnderTest
 from .traffic import FlowPlan, FlowStats
 
-
 COUNTER = "PFC frames in the receive counter"
 
 
@@ -38,6 +37,12 @@ At = Callable[[FlowStats], Place]
 def at_priority(subject: PortUnderTest, priority: int, port: str | None = None) -> Place:
     """A priority of a port (None: that under test)."""
     return Place(subject.where(priority, port), metric_of(subject, [priority]), priority)
+
+
+def at_queue(subject: PortUnderTest, queue: str) -> Place:
+    """The priority of a queue, as the watchdog names it: `Ethernet0:3`."""
+    port, _, priority = queue.partition(":")
+    return at_priority(subject, int(priority), port)
 
 
 def at_flow(subject: PortUnderTest, flow: FlowStats) -> Place:

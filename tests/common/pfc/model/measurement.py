@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -50,6 +50,12 @@ class PortUnderTest:
     def ports(self) -> dict[str, ConnectedPort]:
         """Every port that data may enter or leave by, by name."""
         return {port.port: port for port in (self.pair.rx, self.pair.tx, *self.further, *self.bystanders)}
+
+    def uncounted(self, paused: Iterable[int]) -> list[int]:
+        """Of the priorities that a frame pauses those for which this ASIC does not count it: lossy ones, where it has
+        more than some."""
+        lossy = [priority for priority in paused if priority not in self.qos.lossless]
+        return lossy if len(lossy) > int(deviation("lossy-pauses-counted", self.asic).value) else []
 
     def where(self, priority: int | None = None, port: str | None = None) -> str:
         """`vtb-t0-01 Ethernet8 priority 3`, for messages; `port` defaults to the port under test."""
@@ -182,12 +188,6 @@ class Measurement(CaseRun):
             stopped.frames_tx for flow, stopped in self.storms
             if flow.plan.pause is not None and priority in flow.plan.pause.enabled
         )
-
-    @property
-    def uncounted(self) -> list[int]:
-        """The paused priorities whose pauses this ASIC does not count: lossy ones, where a frame has more than some."""
-        lossy = [priority for priority in self.scenario.paused if priority not in self.subject.qos.lossless]
-        return lossy if len(lossy) > int(deviation("lossy-pauses-counted", self.subject.asic).value) else []
 
     def details(self) -> dict[str, Any]:
         """The storm and the data."""

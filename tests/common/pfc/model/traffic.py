@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from .arithmetic import due_frames, mean_bytes
-
+from .arithmetic import line_rate_fps, mean_bytes
 
 PAUSE_ADDRESS = "01:80:C2:00:00:01"  # of PFC and 802.3x pause alike
 PAUSE_SOURCE = "00:00:fa:ce:fa:ce"
@@ -104,13 +103,17 @@ class FlowPlan:
         """Mean size of its frames with FCS."""
         return mean_bytes(self.mix) if self.mix else Fraction(self.frame_bytes)
 
+    def rate(self, speed_mbps: int) -> Fraction:
+        """Frames a second that it sends into a link of `speed_mbps` when nothing holds it."""
+        if self.percent is None:
+            return Fraction(self.fps or 0)
+        return line_rate_fps(self.mean_bytes, speed_mbps) * Fraction(self.percent) / 100
+
     def due(self, speed_mbps: int) -> int:
         """Frames that it sends into a link of `speed_mbps` when nothing holds it; 0 where it goes on until stopped."""
         if self.frames is not None or self.seconds is None:
             return self.frames or 0
-        if self.percent is None:
-            return int(Fraction(self.seconds) * (self.fps or 0))
-        return due_frames(self.percent, self.mean_bytes, speed_mbps, self.seconds)
+        return int(self.rate(speed_mbps) * Fraction(self.seconds))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, finding_of
 from ..cases.fresh_watermarks import clear_watermarks
-from ..cases.switch_counters import HEADROOM, SHARED, is_polled, priority_groups, watermark_delay_s
+from ..cases.switch_counters import HEADROOM, SHARED, delay_s, priority_groups
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
@@ -120,8 +120,8 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     """
     lab = labs[0]
     pool = ingress_pool(lab.config_db, lab.dut.name)
-    is_counted = is_polled(lab.config_db, "PG_WATERMARK")
-    age_s = watermark_delay_s(lab.config_db, lab.dut.name) if is_counted else 0.0
+    age_s = delay_s(lab.config_db, lab.dut.name, "PG_WATERMARK") or 0.0
+    is_counted = age_s > 0
     parts = full_parts(labs, scenario)
 
     def build(parts: Sequence[Part]) -> Traffic:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from ..cases.switch_counters import group_delay_s
+from ..cases.switch_counters import delay_s
 from ..lab.clock import Clock
 from ..lab.counter_polling import PollDelays
 from ..lab.dut import Dut, SwitchState
@@ -145,7 +145,7 @@ class SweepPlan:
             return 0.0
         batches = self.waves(None, [pair.rx.port for wave in waves for pair in wave])
         preflight_s = max(delays[0].queue_s, delays[0].port_s) + len(batches) * 2 * SETTLE_S + delays[0].queue_s
-        group_s = group_delay_s(self.state.config_db, self.state.device) or 0.0
+        group_s = delay_s(self.state.config_db, self.state.device, "PG_DROP") or 0.0
         slowest_s = max(delays[0].port_s, delays[0].queue_s, group_s)
         readings_s = (len(waves) + 2) * slowest_s if audited else 0.0
         return preflight_s + readings_s + len(waves) * (lead_s + 2 * data_s + 2 * delays[0].port_s + SETTLE_S)

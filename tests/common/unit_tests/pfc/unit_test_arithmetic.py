@@ -43,9 +43,3 @@ def test_shares_never_exceed_what_was_asked_for(percent, flows):
     total = Fraction(share) * flows
     assert total <= percent, f"{flows} flows of {share} % sum to {float(total)} %"
     assert percent - total < Fraction(1, 10**12), f"{flows} flows of {share} % sum to {float(total)} %"
-
-
-def test_frames_due():
-    """Half the line rate for five seconds."""
-    seen = arithmetic.due_frames(50, 1024, 100000, 5)
-    assert seen == 29932950, f"expected 29932950, got {seen}"

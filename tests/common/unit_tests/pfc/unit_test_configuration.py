@@ -211,18 +211,17 @@ class AskedForProfile:
 
     name = "dut"
 
-    def __init__(self, *keys):
+    def __init__(self, *keys, xon_offset=None):
         """`keys`: `Ethernet0:3-4`."""
-        self.printed = {
-            "groups": " ".join(f"BUFFER_PG_TABLE:{key}" for key in keys),
-            "row": "{'xoff': '165568', 'dynamic_th': '-2'}",
-        }
+        profile = {"xoff": "165568", "dynamic_th": "-2"}
+        profile |= {} if xon_offset is None else {"xon_offset": xon_offset}
+        self.printed = "".join(f"BUFFER_PG_TABLE:{key} pg_lossless {profile}\n" for key in keys)
         self.asked = []
 
     def ask(self, commands):
-        """What each command prints."""
+        """What the one command prints."""
         self.asked += commands.values()
-        return {name: self.printed[name] for name in commands}
+        return dict.fromkeys(commands, self.printed)
 
 
 def groups_changed(switch, config_db, priorities=(3, 4)):
@@ -256,8 +255,7 @@ def test_another_level_of_xon_is_so_many_times_the_headroom():
         ("2288", 1 << 30, str(4 * 165_568)), ("2288", 17_000_000, "500000"), ("", 1 << 30, ""),
     ):
         subject.buffer = SimpleNamespace(size_bytes=size_bytes)
-        switch = AskedForProfile("Ethernet0:3-4")
-        switch.printed["row"] = str({"xoff": "165568", "dynamic_th": "-2", "xon_offset": xon_offset})
+        switch = AskedForProfile("Ethernet0:3-4", xon_offset=xon_offset)
         lab = SimpleNamespace(dut=switch, subject=subject)
         rows = smaller_threshold(lab, {"BUFFER_PG": {"Ethernet0|3-4": {}}}, (3,), xon_offsets=4)
         profile = {"xoff": "165568", "dynamic_th": "-4", "xon_offset": expected}

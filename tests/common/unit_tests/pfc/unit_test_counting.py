@@ -11,7 +11,7 @@ from tests.common.pfc.cases.counting import (
 from tests.common.pfc.cases.pauses import pause_lossless
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.switch_counters import (
-    IN_OCTETS, OUT_OCTETS, OWN_FRAMES, PortCounts, data_commands, group_delay_s, may_gain, own_frames, port_counts,
+    IN_OCTETS, OUT_OCTETS, OWN_FRAMES, PortCounts, data_commands, delay_s, may_gain, own_frames, port_counts,
 )
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -237,7 +237,7 @@ def test_how_old_priority_group_counters_are():
     """They need not be polled: most measurements do not ask for them."""
     enabled = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable"}}}
     slow = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "30000"}}}
-    delays = [group_delay_s(config_db, DEVICE) for config_db in ({}, enabled, slow)]
+    delays = [delay_s(config_db, DEVICE, "PG_DROP") for config_db in ({}, enabled, slow)]
     assert delays == [None, 11, 31], delays
 
 

@@ -28,6 +28,13 @@ TESTER_PORTS = [
 DATA = FlowPlan("Data", Role.TEST, 3, 1024, 50.0, seconds=1)
 
 
+def test_frames_due():
+    """Half the line rate for five seconds; a rate in frames a second; so many frames."""
+    plans = (replace(DATA, seconds=5), replace(DATA, percent=None, fps=5960, seconds=2.5), replace(DATA, frames=7))
+    seen = [plan.due(100_000) for plan in plans]
+    assert seen == [29932950, 14900, 7], seen
+
+
 def make_lab(world=None):
     """The fake lab's port."""
     world = world or FakeWorld()

@@ -12,7 +12,7 @@ from tests.common.pfc.cases.headroom import (
 from tests.common.pfc.cases.group_profiles import profiles_command
 from tests.common.pfc.cases.group_room import GroupRoom
 from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran_and_load_applied
-from tests.common.pfc.cases.switch_counters import queue_watermark_delay_s, queues_used
+from tests.common.pfc.cases.switch_counters import delay_s, queues_used
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
@@ -56,7 +56,7 @@ def test_headroom_that_leaves_no_time_shows_nothing():
         "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3", "4": "4"}},
         "CABLE_LENGTH": {"AZURE": {"Ethernet64": "5m"}},
     }
-    host.answers[profiles_command("Ethernet64")] = ("BUFFER_PG_TABLE:Ethernet64:3-4 small 30720", 0)
+    host.answers[profiles_command("Ethernet64")] = ("BUFFER_PG_TABLE:Ethernet64:3-4 small {'xoff': '30720'}", 0)
     before, lab = lab.dut.counters(), replace(lab, config_db={**lab.config_db, **tables})
     with pytest.raises(QualificationError) as raised:
         covered(lab, SINGLE, (3,), before)
@@ -104,14 +104,14 @@ def test_watermarks_of_queues_are_read_where_frames_wait_there(pool, status, is_
     """Virtual output queues (`cisco-8000`, `voq`) hold them where they came in."""
     subject = held_run(5000).subject
     config_db = {"FLEX_COUNTER_TABLE": {"QUEUE_WATERMARK": {"FLEX_COUNTER_STATUS": status}}}
-    delay_s = queues_delay_s(replace(subject, buffer=SharedBuffer(pool, 1 << 24)), config_db)
-    assert (delay_s is not None) == is_read, delay_s
+    seconds = queues_delay_s(replace(subject, buffer=SharedBuffer(pool, 1 << 24)), config_db)
+    assert (seconds is not None) == is_read, seconds
 
 
 def test_watermarks_of_queues_need_not_be_there():
     """Neither polled, nor printed."""
     polled = {"FLEX_COUNTER_TABLE": {"QUEUE_WATERMARK": {"FLEX_COUNTER_STATUS": "enable"}}}
-    delays = [queue_watermark_delay_s(config_db, "dut") for config_db in ({}, polled)]
+    delays = [delay_s(config_db, "dut", "QUEUE_WATERMARK") for config_db in ({}, polled)]
     assert delays == [None, 65], delays
     text = "Egress shared pool occupancy per unicast queue:\n     Port    UC3    UC4\n---------  -----  -----\n"
     text += "Ethernet0     12    N/A\n"

@@ -9,14 +9,16 @@ from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.verdict import LOSSLESS, Status
 
 WHERE = "vtb-t0-01 Ethernet64 priority 3"
-PRINTED = """BUFFER_PG_TABLE:Ethernet64:0 ingress_lossy_profile  size=0 dynamic_th=3 pool=ingress xon= xon_offset=
-BUFFER_PG_TABLE:Ethernet64:3-4 small 30720 size=1248 dynamic_th=-1 pool=ingress xon=0 xon_offset=2288
+PRINTED = """BUFFER_PG_TABLE:Ethernet64:0 ingress_lossy_profile {'size': '0', 'dynamic_th': '3', 'pool': 'ingress'}
+BUFFER_PG_TABLE:Ethernet64:1 none {'xoff': '0'}
+BUFFER_PG_TABLE:Ethernet64:2
+BUFFER_PG_TABLE:Ethernet64:3-4 small {'xoff': '30720', 'dynamic_th': '-1', 'xon': '0', 'xon_offset': '2288'}
 """
 
 
 def resumption(held, gone, **fields):
     """1024-byte frames, a headroom of 30720 bytes, and these fields of the profile."""
-    return Resumption(GroupProfile("small", 30_720, fields), 1024, held, gone)
+    return Resumption(GroupProfile("small", {"xoff": "30720", **fields}), 1024, held, gone)
 
 
 @pytest.mark.parametrize("fields, due", [
@@ -74,7 +76,9 @@ def test_what_appl_db_says():
 
 
 @pytest.mark.parametrize("group, said", [
-    (0, "has profile ingress_lossy_profile: expected one with an xoff"),
+    (0, "BUFFER_PG_TABLE:Ethernet64:0 of APPL_DB has profile ingress_lossy_profile: expected one with an xoff"),
+    (1, "has profile none 0: expected one with an xoff"),
+    (2, "has profile none: expected one with an xoff"),
     (5, "APPL_DB has no BUFFER_PG_TABLE row for priority group 5: deploy it first"),
 ])
 def test_a_group_without_headroom_is_refused(group, said):

@@ -7,9 +7,9 @@ import pytest
 from tests.common.pfc.cases.group_room import GroupRoom
 from tests.common.pfc.cases.headroom import Delays, Headroom, check_reachable, delays, least_used, read_headroom
 from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, read_schedulers
-from tests.common.pfc.cases.switch_counters import (
-    HEADROOM, DataCounters, PortCounts, group_drops, headroom_used, of_group, port_counts, queue_drops,
-)
+from tests.common.pfc.cases.switch_counters import GROUPS as DROPS
+from tests.common.pfc.cases.switch_counters import HEADROOM, DataCounters, PortCounts, of_group, of_port, port_counts
+from tests.common.pfc.lab.cli_text import queue_packets
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import PortQos
 
@@ -23,7 +23,9 @@ TABLES = {
     "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"0": "0", "3": "3", "4": "4"}},
     "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m"}},
 }
-GROUPS = "BUFFER_PG_TABLE:Ethernet0:0 ingress_lossy_profile \nBUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless 165568\n"
+GROUPS = """BUFFER_PG_TABLE:Ethernet0:0 ingress_lossy_profile {}
+BUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless {'xoff': '165568'}
+"""
 
 
 def percent(parts):
@@ -89,14 +91,15 @@ def test_headroom_is_that_of_the_priority_s_group():
 ])
 def test_what_a_group_takes_before_xoff_follows_from_its_profile(pool, size, room):
     """Older images write `[TABLE:name]`; a pool without a size in CONFIG_DB leaves it open."""
-    printed = f"BUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless 165568 size=1248 dynamic_th=-2 pool={pool}"
+    profile = {"xoff": "165568", "size": "1248", "dynamic_th": "-2", "pool": pool}
+    printed = f"BUFFER_PG_TABLE:Ethernet0:3-4 pg_lossless {profile}"
     found = read_headroom(printed, {**TABLES, "BUFFER_POOL": {"ingress": {"size": size}}}, QOS, "Ethernet0")
     assert [one.room for one in found.values()] == [room, room], f"got {found}"
 
 
 @pytest.mark.parametrize(("printed", "change", "said"), [
     ("", {}, "Ethernet0 priority 3: APPL_DB has no BUFFER_PG_TABLE row for priority group 3: deploy it first"),
-    ("BUFFER_PG_TABLE:Ethernet0:3-4 lossy\n", {}, "BUFFER_PG_TABLE:Ethernet0:3-4 of APPL_DB has profile lossy: "),
+    ("BUFFER_PG_TABLE:Ethernet0:3-4 lossy {}\n", {}, "BUFFER_PG_TABLE:Ethernet0:3-4 of APPL_DB has profile lossy: "),
     (GROUPS, {"CABLE_LENGTH": {}}, "Ethernet0: CONFIG_DB has CABLE_LENGTH 'none' for it: expected metres, as in 5m"),
     (GROUPS, {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3", "4": "3"}}}, "priority 4: TC_TO_PRIORITY_GROUP"),
 ])
@@ -156,9 +159,11 @@ Ethernet0      1      0      0     33     44      0      0      0
 
 
 def test_what_the_commands_print():
-    assert queue_drops(QUEUES, "Ethernet0") == {0: 58}, "multicast queues and those that are not counted are left out"
+    dropped = queue_packets(QUEUES, "Ethernet0", "Drop/pkts")
+    assert dropped == {0: 58}, "multicast queues and those that are not counted are left out"
     assert port_counts(PORTS, "Ethernet0") == PortCounts(1234, 5678, 10, 9012), "commas"
-    assert group_drops(GROUP_TABLE, "Ethernet0") == {0: 1, 1: 0, 2: 0, 3: 33, 4: 44, 5: 0, 6: 0, 7: 0}, "eight groups"
+    counts = of_port(GROUP_TABLE, DROPS, "Ethernet0")
+    assert counts == {0: 1, 1: 0, 2: 0, 3: 33, 4: 44, 5: 0, 6: 0, 7: 0}, "eight groups"
 
 
 def test_groups_are_known_by_their_names():
@@ -166,21 +171,21 @@ def test_groups_are_known_by_their_names():
     rows = [[cell for place, cell in enumerate(line.split()) if place not in (2, 3)]
             for line in GROUP_TABLE.splitlines()[1:]]
     text = "\n".join("  ".join(cell.rjust(9) for cell in row) for row in [rows[0], ["-" * 9] * 7, rows[2]])
-    assert headroom_used(text, "Ethernet0") == {0: 1, 3: 33, 4: 44, 5: 0, 6: 0, 7: 0}, text
+    assert of_port(text, HEADROOM, "Ethernet0") == {0: 1, 3: 33, 4: 44, 5: 0, 6: 0, 7: 0}, text
 
 
 @pytest.mark.parametrize("kind", ["ALL", "VOQ"])
 def test_queues_that_take_all_frames_and_virtual_output_queues_are_read(kind):
     text = QUEUES.replace(" UC0", f"{kind}0")
-    assert queue_drops(text, "Ethernet0") == {0: 58}, text
+    assert queue_packets(text, "Ethernet0", "Drop/pkts") == {0: 58}, text
 
 
 @pytest.mark.parametrize("read", [
-    lambda: queue_drops(PORTS, "Ethernet0"), lambda: queue_drops(QUEUES, "Ethernet4"),
+    lambda: queue_packets(PORTS, "Ethernet0", "Drop/pkts"), lambda: queue_packets(QUEUES, "Ethernet4", "Drop/pkts"),
     lambda: port_counts(PORTS, "Ethernet4"), lambda: port_counts(QUEUES, "Ethernet0"),
     lambda: port_counts(PORTS.replace(" TX_DRP", " TX_ERR"), "Ethernet0"),
-    lambda: group_drops(GROUP_TABLE, "Ethernet4"),
-    lambda: of_group(headroom_used(GROUP_TABLE.replace("33", "N/A"), "Ethernet0"), HEADROOM, "Ethernet0", 3),
+    lambda: of_port(GROUP_TABLE, DROPS, "Ethernet4"),
+    lambda: of_group(of_port(GROUP_TABLE.replace("33", "N/A"), HEADROOM, "Ethernet0"), HEADROOM, "Ethernet0", 3),
 ])
 def test_what_is_not_there_is_no_number(read):
     with pytest.raises(QualificationError):

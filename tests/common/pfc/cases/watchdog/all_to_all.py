@@ -12,7 +12,7 @@ from ...lab.generator import Traffic
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, FORWARD, OPERATIONAL, Timers, Watchdog, watching
 from ...lab.watchdog_deviations import forwards
-from ...model.checking import at_port, at_priorities, fail_unless
+from ...model.checking import at_port, at_priorities, at_queue, fail_unless
 from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
@@ -25,7 +25,7 @@ from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import pause_storm
 from ..validity import load_applied
 from . import checks
-from .checks import DATA_S, FRAME_BYTES, WatchdogRun, acted, at_queue, lead_s, works_again
+from .checks import DATA_S, FRAME_BYTES, WatchdogRun, acted, lead_s, works_again
 from .steps import data_again, data_in_storms, early_flows, end_storms
 from .watched import FORWARDS, all_watched
 
@@ -203,7 +203,8 @@ def _counted(run: WatchdogRun, stormed: set[str]) -> Iterator[Check]:
         due = int(queue in stormed)
         expected = f"{due} storms counted as detected and restored"
         met = row.detected == row.restored == due
-        yield fail_unless("storms-counted", at_queue(run, queue), met, expected, f"{row.detected} and {row.restored}")
+        seen = f"{row.detected} and {row.restored}"
+        yield fail_unless("storms-counted", at_queue(run.subject, queue), met, expected, seen)
 
 
 TOO_MUCH = Loads(into=60, among=10, background=9)  # 2 x 60 % are more than the line; none of it may have to leave

@@ -10,7 +10,7 @@ from typing import Any
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
 from ...lab.watchdog import watching
-from ...model.checking import at_port, at_priorities, fail_unless
+from ...model.checking import at_port, at_priorities, at_queue, fail_unless
 from ...model.counters import DutCounters
 from ...model.measurement import CaseRun
 from ...model.ports import PortPair
@@ -21,9 +21,7 @@ from ..engine import Procedure, Table, settled_counters
 from ..headroom import CASES as HEADROOM, OVERFLOW
 from ..parts import CasePart, RunInParts, in_parts
 from ..pauses import CASES as PAUSES, LOSSY
-from .checks import (
-    WatchdogRun, at_queue, detected, lead_s, no_other_storm, restored, storm_lasted, undisturbed_while_watched,
-)
+from .checks import WatchdogRun, detected, lead_s, no_other_storm, restored, storm_lasted, undisturbed_while_watched
 from .steps import TIMERS, storms_over, until_detected, watching_pair
 from .watched import NEEDS, all_watched, in_software, watched
 
@@ -57,7 +55,7 @@ def while_watched(
         yield from procedure.judge(run)
         stormed = sorted({*run.storms_detected(), *run.stormed()})
         for queue in stormed:
-            yield fail_unless("no-storm-detected", at_queue(run, queue), False, NO_STORM, "one")
+            yield fail_unless("no-storm-detected", at_queue(run.subject, queue), False, NO_STORM, "one")
         if not stormed:
             yield fail_unless("no-storm-detected", at_port(run.subject), True, NO_STORM, "none")
 

@@ -10,8 +10,9 @@ from ...lab.generator import SETTLE_S
 from ...lab.watchdog import DROP, OPERATIONAL, STORMED, Timers
 from ...lab.watchdog_deviations import drops_what_comes_in
 from ...model.checking import (
-    Place, at_flow, at_least, at_port, at_priorities, at_priority, at_sender, error_unless, everything_received,
-    fail_unless, held_by_pauses, least_load, none_of, nothing_received, priority_of, sent_as_due, way,
+    Place, at_flow, at_least, at_port, at_priorities, at_priority, at_queue, at_sender, error_unless,
+    everything_received, fail_unless, held_by_pauses, least_load, none_of, nothing_received, priority_of, sent_as_due,
+    way,
 )
 from ...model.counters import DutCounters, WatchdogRow
 from ...model.measurement import NEVER_STORMED, CaseRun
@@ -149,13 +150,8 @@ def no_other_storm(run: WatchdogRun) -> Iterator[Check]:
     if not stormed:
         yield fail_unless("no-other-storm", at_port(run.subject), True, expected, "none")
     for queue, row in stormed.items():
-        yield fail_unless("no-other-storm", at_queue(run, queue), False, expected, f"{row.detected} ({row.status})")
-
-
-def at_queue(run: CaseRun, queue: str) -> Place:
-    """A queue as the watchdog names it."""
-    port, _, priority = queue.partition(":")
-    return at_priority(run.subject, int(priority), port)
+        seen = f"{row.detected} ({row.status})"
+        yield fail_unless("no-other-storm", at_queue(run.subject, queue), False, expected, seen)
 
 
 def is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:

@@ -19,7 +19,7 @@ from ...lab.lab import Lab
 from ...lab.generator import SETTLE_S
 from ...lab.reservation import Rows
 from ...lab.watchdog import DROP, LATE_MS, MS_PER_S, Timers, Watchdog
-from ...model.arithmetic import MAX_QUANTA, line_rate_fps, pause_seconds
+from ...model.arithmetic import MAX_QUANTA, pause_seconds
 from ...model.checking import (
     at_priorities, at_priority, error_unless, everything_received, fail_unless, priority_of, storm_sent,
 )
@@ -88,7 +88,7 @@ class StormOnTraffic:
         """From the storm's beginning until the sender of a test flow was let go, at least and at most: what the switch
         had taken by then, its whole buffer at most, was not held."""
         held = self.held(flow)
-        rate = self._fps(flow)
+        rate = flow.plan.rate(self.subject.pair.speed_mbps)
         buffered = Fraction(self.subject.buffer.size_bytes, FRAME_BYTES)
         return held / rate * MS_PER_S, (held + buffered) / rate * MS_PER_S
 
@@ -97,11 +97,7 @@ class StormOnTraffic:
         was due, fell into the storm and into this time."""
         missing = self.held(flow) + flow.frames_tx - flow.frames_rx
         storm_s = Fraction(self.pauses.frames_tx, self.pauses.plan.fps or 1)
-        return (missing / self._fps(flow) - storm_s) * MS_PER_S
-
-    def _fps(self, flow: FlowStats) -> Fraction:
-        line = line_rate_fps(FRAME_BYTES, self.subject.pair.speed_mbps)
-        return line * Fraction(flow.plan.percent or 0) / 100
+        return (missing / flow.plan.rate(self.subject.pair.speed_mbps) - storm_s) * MS_PER_S
 
     def held(self, flow: FlowStats) -> Fraction:
         """Frames that were due and not sent; background, which nothing holds, says how many were due."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.common.pfc.cases.plan import sweep_cases
-from tests.common.pfc.cases.switch_counters import watermark_delay_s
+from tests.common.pfc.cases.switch_counters import owed_delay_s
 from tests.common.pfc.lab.option import adapted, auditors, open_clock
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.measurement import PortUnderTest
@@ -312,7 +312,7 @@ def load_lines(plan: SweepPlan, case: PlanCase, ports: Sequence[str]) -> list[st
     try:
         scenario = OF_ALL_PORTS[case][0](next(iter(plan.plans.values())).subject.qos)
         seconds = plan.seconds([pairs], scenario.storm_lead_s, scenario.data_s, bool(auditors()))
-        seconds += watermark_delay_s(plan.state.config_db, plan.device) if case is ALL_PORTS else 0
+        seconds += owed_delay_s(plan.state.config_db, plan.device, "PG_WATERMARK") if case is ALL_PORTS else 0
     except QualificationError as error:
         return [f"{what}: cannot be measured: {error}"]
     return [f"{what}: {len(pairs)} ports at once, {seconds:.0f} s of traffic and waiting on the testbed's clock,"
