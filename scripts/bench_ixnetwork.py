@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from scripts.lab_command import PASS, find_testbed, run_in_lab  # noqa: E402  (the path has to be there first)
 from scripts.testbeds import TESTBED_FILE, environment  # noqa: E402
 from tests.common.clone import RESULTS  # noqa: E402
-from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario  # noqa: E402
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, pause_lossless  # noqa: E402
 from tests.common.pfc.cases.qualifier import Qualifier  # noqa: E402
 from tests.common.pfc.cases.storm_sequence import scenario_traffic  # noqa: E402
 from tests.common.pfc.lab.clock import Clock, wait_for  # noqa: E402
@@ -119,7 +119,7 @@ def bench(lab: StandaloneLab) -> int:
             qualifier.qualify(SINGLE_LOSSLESS, target)
         with counted() as ours:
             qualifier.qualify(SINGLE_LOSSLESS, target)
-        scenario = make_scenario(SINGLE_LOSSLESS, target, measured.subject.qos)
+        scenario = pause_lossless(target, measured.subject.qos)
         whole = scenario_traffic(measured, scenario)
         traffic = measured.builder.build([whole.flows[name] for name in whole.names()])  # without the time after it
         data = [name for name in traffic.names() if traffic.flows[name].pause is None]

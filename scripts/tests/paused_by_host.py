@@ -21,7 +21,7 @@ from scripts.campaign.broken_testbed import KnownDut, OpenSsh
 from scripts.tests.pause_lab import HOST, INTERFACES, SWITCH, connected_ports
 from tests.common.pfc.cases.checks import judge, validity
 from tests.common.pfc.cases.engine import finding_of, settled_counters
-from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, SINGLE_LOSSLESS, pause_lossless
 from tests.common.pfc.cases.plan import targets
 from tests.common.pfc.cases.storm_sequence import measure
 from tests.common.pfc.host_pauses.pauses import HostPauses
@@ -82,7 +82,7 @@ class Bench:
         assert isinstance(lab.pause_source, HostPauses), "the testbed names this machine"
         target = targets(run.case, lab.subject)[0]
         cable = (run.port, lab.subject.pauses_from)
-        scenario = replace(make_scenario(run.case, target, lab.subject.qos), data_s=1)
+        scenario = replace(pause_lossless(target, lab.subject.qos), data_s=1)
         try:
             self._settled[cable] = self._settled.get(cable) or lab.pause_source.arrived(lab, lab.dut.counters())
             for _ in range(TRIES):

@@ -17,7 +17,7 @@ import yaml
 from scripts.campaign.broken_testbed import SWITCH, KnownDut, OpenSsh, Testbed, broken_testbed, connected_ports
 from scripts.campaign.entries import ROOT
 from scripts.tests.broken import HEALTHY_RX, HEALTHY_TX
-from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, pause_lossless
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.simulated_time.endpoint_clock import EndpointClock
@@ -60,7 +60,7 @@ def lab_of(testbed: Testbed) -> Lab:
 
 def storm_on(lab: Lab) -> None:
     """PFC-1's storm, and nothing else."""
-    traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    traffic = scenario_traffic(lab, pause_lossless((3,), lab.subject.qos))
     lab.generator.push(traffic)
     lab.generator.start(traffic.names(Role.STORM))
 

@@ -4,14 +4,9 @@ back) shows in a test case that passed before."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
-from ..lab.lab import Lab
-from ..model.counters import DutCounters
-from ..record.case import PlanCase, Target
+from ..record.case import PlanCase
 from . import frames, headroom, loads, pauses, sent_pauses, timing, timing_storms
-from .engine import Procedure, Table
+from .engine import Table
 from .watchdog import actions
 
 REPEATED = (
@@ -24,17 +19,7 @@ BEFORE: Table = {
 }
 
 
-def again(case: PlanCase) -> Procedure[Any]:
-    """The procedure of a test case, which is carried out as that one whatever it is called now."""
-    procedure = BEFORE[case]
-
-    def measure(lab: Lab, _: PlanCase, target: Target, before: DutCounters) -> Any:
-        return procedure.measure(lab, case, target, before)
-
-    return replace(procedure, measure=measure)
-
-
 CASES: Table = {
-    PlanCase(f"afterwards-{case.name}", f"AFTER-{number}", case.metrics): again(case)
+    PlanCase(f"afterwards-{case.name}", f"AFTER-{number}", case.metrics): BEFORE[case]
     for number, case in enumerate(REPEATED, 1)
 }

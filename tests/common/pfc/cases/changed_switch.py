@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
-from ..record.case import PlanCase, Target
+from ..record.case import Target
 from .engine import Procedure, RunT, Targets
 
 CHANGEABLE = "a switch whose configuration may be changed (a virtual testbed, or --pfc-change-config on hardware)"
@@ -19,9 +19,9 @@ Around = Callable[[Lab, Target], AbstractContextManager[Lab]]
 def inside(around: Around, procedure: Procedure[RunT], targets: Targets | None = None) -> Procedure[RunT]:
     """The same procedure, measured inside what `around` enters. `targets`: what it is about then; None: the same."""
 
-    def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunT:
+    def measure(lab: Lab, target: Target, before: DutCounters) -> RunT:
         with around(lab, target) as other:
-            return procedure.measure(other, case, target, before)
+            return procedure.measure(other, target, before)
 
     return replace(procedure, measure=measure, targets=procedure.targets if targets is None else targets)
 

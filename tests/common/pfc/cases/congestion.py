@@ -24,7 +24,7 @@ from ..model.errors import QualificationError
 from ..model.measurement import CaseRun
 from ..model.ports import ConnectedPort
 from ..model.traffic import FlowPlan, Stats
-from ..record.case import PlanCase, Target, named
+from ..record.case import Target, named
 from ..record.verdict import LOSSY, Check
 from .counted_bytes import byte_bounds
 from .engine import Procedure, Targets, sending, settled_counters
@@ -220,11 +220,9 @@ LoadMaker = Callable[[Lab, Target], OfferedLoad]
 
 def load_case(offered: LoadMaker, targets: Targets) -> Procedure[LoadRun]:
     """A case that is one load, which `offered` makes for a port and a case's target."""
-
-    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> LoadRun:
-        return measure(lab, offered(lab, target), target, before)
-
-    return Procedure(measured, validity, judge, targets)
+    return Procedure(
+        lambda lab, target, before: measure(lab, offered(lab, target), target, before), validity, judge, targets
+    )
 
 
 def offered_load(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ..lab.counter_polling import PollDelays
@@ -18,13 +19,13 @@ from ..model.counters import DutCounters, fallen
 from ..model.errors import QualificationError
 from ..model.measurement import CaseRun, Measurement, PortUnderTest
 from ..model.qos import PRIORITIES
-from ..model.traffic import FlowStats, PauseFrame, Role, pfc_frame
+from ..model.traffic import FlowStats, PauseFrame, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSY, Check
 from . import checks, storm_sequence
 from .engine import Procedure, Table, sending, settled_counters
 from .counted_bytes import byte_bounds
-from .frames import all_times
+from .frames import FrameMaker, all_times, pfc
 from .pause_counts import counted_for
 from .pauses import pause_lossless
 from .switch_counters import (
@@ -138,11 +139,11 @@ class DataRun(Measurement):
         }
 
 
-def measure_pauses(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> PausesRun:
-    """A storm and no data. The hosts ask for their gateways when they get a configuration; the counters, `before` has
-    none of data, are read after that, so that it is not counted as data of the storm: twice before it, to see what
-    moves by itself."""
-    frame = all_times(target, lab) if case is EMPTY_PAUSES else pfc_frame(target, MAX_QUANTA)
+def measure_pauses(lab: Lab, target: Target, before: DutCounters, frame_of: FrameMaker) -> PausesRun:
+    """A storm of such frames and no data. The hosts ask for their gateways when they get a configuration; the counters,
+    `before` has none of data, are read after that, so that it is not counted as data of the storm: twice before it, to
+    see what moves by itself."""
+    frame = frame_of(target, lab)
     storm = replace(storm_sequence.pause_storm(lab, frame.enabled), seconds=STORM_S, pause=frame)
     also = {"data": PORTS, _hash_of(lab.port): port_hash_command(lab.port)}
     with sending(lab, lab.builder.build([storm])):
@@ -162,10 +163,10 @@ def measure_pauses(lab: Lab, case: PlanCase, target: Target, before: DutCounters
     return PausesRun(lab.subject, early, late, late, target, phases, allowed, history)
 
 
-def measure_data(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> DataRun:
+def measure_data(lab: Lab, target: Target, before: DutCounters) -> DataRun:
     """PFC-1's steps for all lossless priorities together; the data counters are read with every reading. Each waits
     until all groups of counters have been polled. Two come before it, to see what moves by itself."""
-    scenario = pause_lossless(case, target, lab.subject.qos)
+    scenario = pause_lossless(target, lab.subject.qos)
     patient = _patient(lab)
     ends = (lab.port, lab.subject.pair.tx.port)
     also = {**data_commands(lab.port), **{_hash_of(port): port_hash_command(port) for port in ends}}
@@ -459,7 +460,7 @@ def _or_more(allowed: int) -> str:
 
 
 CASES: Table = {
-    PAUSES: Procedure(measure_pauses, pauses_validity, judge_pauses, all_lossless),
-    EMPTY_PAUSES: Procedure(measure_pauses, pauses_validity, judge_pauses, all_lossless),
+    PAUSES: Procedure(partial(measure_pauses, frame_of=pfc()), pauses_validity, judge_pauses, all_lossless),
+    EMPTY_PAUSES: Procedure(partial(measure_pauses, frame_of=all_times), pauses_validity, judge_pauses, all_lossless),
     DATA: Procedure(measure_data, data_validity, judge_data, all_lossless),
 }

@@ -78,8 +78,8 @@ class Procedure(Generic[RunT]):
     """How a test case is carried out.
 
     Attributes:
-        measure: the course of the case, given what to measure with, the case, its target, and counters that have
-            everything in them that came before. Raises QualificationError where a step cannot be done; it leaves no
+        measure: the course of the case, given what to measure with, its target, and counters that have everything in
+            them that came before. Raises QualificationError where a step cannot be done; it leaves no
             traffic running and nothing changed on the switch, however it ends.
         validity: checks of the measurement itself, best cause first: unless all are PASS nothing is judged.
         judge: checks of the switch.
@@ -88,18 +88,18 @@ class Procedure(Generic[RunT]):
             links stay up.
     """
 
-    measure: Callable[[Lab, PlanCase, Target, DutCounters], RunT]
+    measure: Callable[[Lab, Target, DutCounters], RunT]
     validity: Callable[[RunT], Iterable[Check]]
     judge: Callable[[RunT], Iterable[Check]]
     targets: Targets
     is_audited: bool = True
 
-    def carry_out(self, lab: Lab, case: PlanCase, target: Target, before: DutCounters | None) -> Finding:
+    def carry_out(self, lab: Lab, target: Target, before: DutCounters | None) -> Finding:
         """Measures and judges a test case for one of its targets; raises QualificationError where a step could not be
         done. `before`: the switch's counters with everything in them that came before; None: they are waited for and
         read."""
         settled = settled_counters(lab) if before is None else before
-        run = self.measure(lab, case, target, settled)
+        run = self.measure(lab, target, settled)
         return finding_of(run, self.validity, self.judge)
 
 

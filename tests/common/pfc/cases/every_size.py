@@ -88,7 +88,7 @@ def lasting_s(lab: Lab, flows: Sequence[FlowPlan]) -> float:
     return float(100 * frames / (PERCENT * line_rate_fps(flows[0].frame_bytes, entry_mbps)))
 
 
-def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SizesRun:
+def measure(lab: Lab, target: Target, before: DutCounters) -> SizesRun:
     """Sends every size of every priority, and counts.
 
     Raises:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 from typing import Any
 
@@ -153,7 +154,7 @@ class FlapRun(CaseRun):
         }
 
 
-def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+def measure(lab: Lab, target: Target, before: DutCounters, way: LinkDown) -> RunInParts:
     """The flap, and PFC-1's steps after it: not where the flap was no measurement, or left something wrong, as they
     would measure what is known already.
 
@@ -161,18 +162,18 @@ def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Ru
         QualificationError: a step could not be done, or the link did not come up again. However this ends no traffic
             runs on, the link is told to be up, and the watchdog is stopped.
     """
-    flap = measure_flap(lab, LINKS_DOWN[case], target, before)
+    flap = measure_flap(lab, way, target, before)
     own = CasePart(flap, flap_validity, judge_flap)
     if unmet([*flap_validity(flap), *judge_flap(flap)]):
         return RunInParts((own,), settled=None)
-    pauses = storm_sequence.measure(lab, pfc_1_at_its_load(lab, case, target), flap.after)
+    pauses = storm_sequence.measure(lab, pfc_1_at_its_load(lab, target), flap.after)
     afterwards = CasePart(pauses, checks.validity, checks.judge, "afterwards")
     return RunInParts((own, afterwards), pauses.after)
 
 
-def pfc_1_at_its_load(lab: Lab, case: PlanCase, target: Target) -> Scenario:
+def pfc_1_at_its_load(lab: Lab, target: Target) -> Scenario:
     """PFC-1's (with several priorities PFC-2's) scenario, shorter and with the load of a flap."""
-    scenario = pause_lossless(case, target, lab.subject.qos)
+    scenario = pause_lossless(target, lab.subject.qos)
     return replace(scenario, test_percent=TEST_PERCENT, background_percent=BACKGROUND_PERCENT, data_s=AFTER_S)
 
 
@@ -383,4 +384,6 @@ def _links(run: FlapRun) -> Iterator[Check]:
 
 
 # frames sent before the switch sees its link go down arrive nowhere; those for a port that is down it may flood
-CASES: Table = {case: in_parts(measure, all_lossless, is_audited=False) for case in LINKS_DOWN}
+CASES: Table = {
+    case: in_parts(partial(measure, way=way), all_lossless, is_audited=False) for case, way in LINKS_DOWN.items()
+}

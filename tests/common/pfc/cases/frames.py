@@ -71,8 +71,8 @@ def other_destination(target: Target, lab: Lab) -> PauseFrame:
 def valid(frame: FrameMaker, targets: Targets) -> Procedure[Measurement]:
     """A storm of valid pause frames, judged as PFC-1."""
 
-    def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
-        return replace(pause_lossless(case, target, lab.subject.qos), frame=frame(target, lab))
+    def scenario(lab: Lab, target: Target) -> Scenario:
+        return replace(pause_lossless(target, lab.subject.qos), frame=frame(target, lab))
 
     return storm_case(scenario, targets)
 
@@ -80,8 +80,8 @@ def valid(frame: FrameMaker, targets: Targets) -> Procedure[Measurement]:
 def invalid(frame: FrameMaker, called: str, targets: Targets) -> Procedure[Measurement]:
     """A storm of frames that pause nobody, judged as PFC-4; `called` so in messages."""
 
-    def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
-        paused = pause_lossless(case, target, lab.subject.qos)
+    def scenario(lab: Lab, target: Target) -> Scenario:
+        paused = pause_lossless(target, lab.subject.qos)
         return replace(paused, storm=Storm.INVALID, frame=frame(target, lab), called=called)
 
     return storm_case(scenario, targets)
@@ -132,8 +132,8 @@ def _mtu(lab: Lab, port: str, text: str) -> int:
 def sized(sizes: Callable[[Lab], Sizes]) -> Procedure[Measurement]:
     """PFC-1's steps and checks for all lossless priorities together, with data frames of these sizes."""
 
-    def scenario(lab: Lab, case: PlanCase, target: Target) -> Scenario:
-        paused = pause_lossless(case, target, lab.subject.qos)
+    def scenario(lab: Lab, target: Target) -> Scenario:
+        paused = pause_lossless(target, lab.subject.qos)
         found = sizes(lab)
         return replace(paused, mix=found) if len(found) > 1 else replace(paused, frame_bytes=found[0][0])
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 from operator import sub
 from typing import Any
@@ -167,16 +168,6 @@ class HeadroomRun(HeldRun):
         return {**super().details(), "headroom": headroom, "other_headroom_bytes": dict(self.others)}
 
 
-def covered(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
-    """HEAD-1 and HEAD-2: senders that go on for as long as headroom is for."""
-    return _measure(lab, target, beyond=False)
-
-
-def overflow(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeadroomRun:
-    """HEAD-3: senders that go on for longer."""
-    return _measure(lab, target, beyond=True)
-
-
 def queues_delay_s(subject: PortUnderTest, config_db: ConfigDb) -> float | None:
     """Seconds after which the watermarks of queues are polled; None: they show nothing of what is held, as they are not
     polled, or virtual output queues hold it where it came in."""
@@ -185,10 +176,10 @@ def queues_delay_s(subject: PortUnderTest, config_db: ConfigDb) -> float | None:
     return delay_s(config_db, subject.qos.device, "QUEUE_WATERMARK")
 
 
-def _measure(lab: Lab, target: Target, beyond: bool) -> HeadroomRun:
+def measure_headroom(lab: Lab, target: Target, before: DutCounters, beyond: bool) -> HeadroomRun:
     """Reads the headroom behind the tx port, then fills it: a storm at the port under test shuts its queues, and a full
-    line of the paused priorities comes in. Drops, and the watermarks of queues and of shared bytes, are read where
-    there has to be no room left.
+    line of the paused priorities comes in, for as long as headroom is for; `beyond`: for longer. Then there has to be
+    no room left, and drops, and the watermarks of queues and of shared bytes, are read too.
 
     Raises:
         QualificationError: a step cannot be done, or the headroom leaves too little time to show anything.
@@ -529,7 +520,8 @@ def _quantum_bytes(line_percent: float) -> Fraction:
     return QUANTUM_BYTES * Fraction(line_percent) / 100
 
 
-overflowing = Procedure(overflow, was_overflowed, judge_overflow, all_reached_lossless)
+overflowing = Procedure(partial(measure_headroom, beyond=True), was_overflowed, judge_overflow, all_reached_lossless)
+covered = partial(measure_headroom, beyond=False)
 CASES: Table = {
     SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless),
     SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless),

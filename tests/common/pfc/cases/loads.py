@@ -115,7 +115,7 @@ def into_slower(lab: Lab, target: Target) -> OfferedLoad:
     return offered_load(lab, _slower_line(lab, room_s(lab)))
 
 
-def paused_from_each(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeldRun:
+def paused_from_each(lab: Lab, target: Target, before: DutCounters) -> HeldRun:
     """One lossless priority from two ports, or three where there are, while it is paused: what is held of all is in one
     queue. And as much of lossy ones as the line has room for."""
     kinds = ((target, HELD_PERCENT), (lab.subject.qos.reached_lossy, BESIDE_PERCENT))
@@ -123,7 +123,7 @@ def paused_from_each(lab: Lab, case: PlanCase, target: Target, before: DutCounte
     return measure(lab, Hold(target, tuple(loads), lab.delays.port_s), before)
 
 
-def paused_slower(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> HeldRun:
+def paused_slower(lab: Lab, target: Target, before: DutCounters) -> HeldRun:
     """What `into_slower` sends, while lossless priorities are paused at the port under test."""
     paused = lab.subject.qos.reached_lossless
     return measure(lab, Hold(paused, tuple(_slower_line(lab, hold_s(lab))), lab.delays.port_s), before)

@@ -8,7 +8,7 @@ from typing import Any, Generic
 
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
-from ..record.case import PlanCase, Target
+from ..record.case import Target
 from ..record.verdict import Check
 from .engine import Procedure, RunT, Targets
 
@@ -54,7 +54,7 @@ class RunInParts:
         return found
 
 
-MeasureParts = Callable[[Lab, PlanCase, Target, DutCounters], RunInParts]
+MeasureParts = Callable[[Lab, Target, DutCounters], RunInParts]
 """The course of such a case, as of `Procedure.measure`."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA
@@ -24,7 +24,7 @@ LOSSY = PlanCase("pause-lossy", "PFC-3")
 GLOBAL_PAUSE = PlanCase("global-pause", "PFC-4")
 
 
-def pause_lossless(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
+def pause_lossless(target: Target, qos: PortQos) -> Scenario:
     """Test cases 1 and 2 of the plan: lossless priorities are paused, everything else that some DSCP reaches is
     background.
 
@@ -38,10 +38,10 @@ def pause_lossless(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
                 f" {list(qos.lossless)}"
             )
     qos.check_reached(target)
-    return Scenario(case, Storm.LOSSLESS, target, qos.others(target))
+    return Scenario(Storm.LOSSLESS, target, qos.others(target))
 
 
-def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
+def pause_lossy(target: Target, qos: PortQos) -> Scenario:
     """Test case 3 of the plan: a storm on lossy priorities, everything else that some DSCP reaches is background. Both
     together fill the line. A storm on all lossy priorities is also one on those that no DSCP reaches.
 
@@ -61,48 +61,34 @@ def pause_lossy(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
     qos.check_reached(target)
     without_data = [one for one in PRIORITIES if one not in qos.lossless and one not in qos.reachable]
     frame = pfc_frame((*target, *without_data), MAX_QUANTA) if target == qos.reached_lossy and without_data else None
-    return Scenario(case, Storm.LOSSY, target, qos.others(target), frame=frame)
+    return Scenario(Storm.LOSSY, target, qos.others(target), frame=frame)
 
 
-def global_pause(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
+def global_pause(target: Target, qos: PortQos) -> Scenario:
     """Test case 4 of the plan: a storm of 802.3x pause frames; all 64 DSCP values, the same load for each, fill the
     line. Raises QualificationError where the switch does not say which priority some DSCP value is."""
     missing = [dscp for dscp in DSCP_VALUES if not any(dscp in dscps for dscps in qos.dscps.values())]
     if missing:
         raise QualificationError(
             f"{qos.device} {qos.port}: DSCP_TO_TC_MAP|{qos.dscp_map} has no entry for DSCP {missing[:4]}"
-            f" ({len(missing)} of {len(DSCP_VALUES)}): {case.plan_id} sends all of them"
+            f" ({len(missing)} of {len(DSCP_VALUES)}): {GLOBAL_PAUSE.plan_id} sends all of them"
         )
     parts = {priority: len(dscps) for priority, dscps in qos.dscps.items()}
-    return Scenario(case, Storm.GLOBAL, qos.reachable, (), parts, test_percent=100, background_percent=0)
+    return Scenario(Storm.GLOBAL, qos.reachable, (), parts, test_percent=100, background_percent=0)
 
 
-SCENARIOS: Mapping[PlanCase, Callable[[PlanCase, Target, PortQos], Scenario]] = {
-    SINGLE_LOSSLESS: pause_lossless,
-    SEVERAL_LOSSLESS: pause_lossless,
-    LOSSY: pause_lossy,
-    GLOBAL_PAUSE: global_pause,
-}
-
-
-def make_scenario(case: PlanCase, target: Target, qos: PortQos) -> Scenario:
-    """The scenario of a case for `target`; raises QualificationError where a port with these priorities has none."""
-    return SCENARIOS[case](case, target, qos)
-
-
-def storm_case(scenario: Callable[[Lab, PlanCase, Target], Scenario], targets: Targets) -> Procedure[Measurement]:
+def storm_case(scenario: Callable[[Lab, Target], Scenario], targets: Targets) -> Procedure[Measurement]:
     """A case that is one scenario, confirmed by the source of its pauses."""
 
-    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
-        return lab.pause_source.confirmed(lab, measure(lab, scenario(lab, case, target), before))
+    def measured(lab: Lab, target: Target, before: DutCounters) -> Measurement:
+        return lab.pause_source.confirmed(lab, measure(lab, scenario(lab, target), before))
 
     return Procedure(measured, validity, judge, targets)
 
 
 CASES: Table = {
-    case: storm_case(lambda lab, case, target: make_scenario(case, target, lab.subject.qos), targets)
-    for case, targets in (
-        (SINGLE_LOSSLESS, each_lossless), (SEVERAL_LOSSLESS, several_lossless), (LOSSY, all_lossy),
-        (GLOBAL_PAUSE, whole_port),
-    )
+    SINGLE_LOSSLESS: storm_case(lambda lab, target: pause_lossless(target, lab.subject.qos), each_lossless),
+    SEVERAL_LOSSLESS: storm_case(lambda lab, target: pause_lossless(target, lab.subject.qos), several_lossless),
+    LOSSY: storm_case(lambda lab, target: pause_lossy(target, lab.subject.qos), all_lossy),
+    GLOBAL_PAUSE: storm_case(lambda lab, target: global_pause(target, lab.subject.qos), whole_port),
 }

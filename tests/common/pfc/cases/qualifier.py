@@ -51,7 +51,7 @@ class Qualifier:
             procedure = procedures()[case]
             for auditor in self._auditors:
                 auditor.begin(self.lab)
-            finding = procedure.carry_out(self.lab, case, target, before)
+            finding = procedure.carry_out(self.lab, target, before)
             if procedure.is_audited and not finding.invalid:
                 further = [check for auditor in self._auditors for check in auditor.audit([self.lab], case)[0]]
                 finding = replace(finding, further=further)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..lab.clock import wait_for
@@ -91,43 +92,43 @@ def whole_port_changeable(subject: PortUnderTest) -> list[Target]:
     return [()] if _lossy(subject) else []
 
 
-def pauses_of_a_set(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
-    """LSET-1 to LSET-3: PFC-2's steps with the target as the lossless set. LSET-1 also pauses the switch's own set,
-    which is lossy then, and must be spared as in PFC-3."""
+def pauses_of_a_set(lab: Lab, target: Target, before: DutCounters, and_own: bool = False) -> RunInParts:
+    """LSET-1 to LSET-3: PFC-2's steps with the target as the lossless set. `and_own`: the switch's own set, which is
+    lossy then, is paused too, and must be spared as in PFC-3."""
     with _lossless(lab, target) as other:
-        runs = {"pause_lossless": measure(other, pause_lossless(case, target, other.subject.qos), before)}
-        if case is ONE:
-            scenario = pause_lossy(case, lab.subject.qos.lossless, other.subject.qos)
+        runs = {"pause_lossless": measure(other, pause_lossless(target, other.subject.qos), before)}
+        if and_own:
+            scenario = pause_lossy(lab.subject.qos.lossless, other.subject.qos)
             runs["pause_lossy"] = measure(other, scenario, runs["pause_lossless"].after)
     return in_turn(runs, configured_lossless=list(target))
 
 
-def global_pause_of_eight(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+def global_pause_of_eight(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
     """LSET-4: PFC-4's steps with PFC enabled for all eight priorities."""
     eight = tuple(PRIORITIES)
     with _lossless(lab, eight) as other:
-        run = measure(other, global_pause(case, target, other.subject.qos), before)
+        run = measure(other, global_pause(target, other.subject.qos), before)
     return in_turn({"global_pause": run}, configured_lossless=list(eight))
 
 
-def put_back(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+def put_back(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
     """LSET-5: seven lossless priorities, and then the switch's own again. A storm on those must hold them, and a storm
     on what was lossless in between must change nothing."""
     seven = all_but_one(lab.subject)[0]
     qos = lab.subject.qos
     with _lossless(lab, seven):
         pass
-    lossless = measure(lab, pause_lossless(case, qos.lossless, qos), before)
-    lossy = measure(lab, pause_lossy(case, _lossy(lab.subject), qos), lossless.after)
+    lossless = measure(lab, pause_lossless(qos.lossless, qos), before)
+    lossy = measure(lab, pause_lossy(_lossy(lab.subject), qos), lossless.after)
     return in_turn({"pause_lossless": lossless, "pause_lossy": lossy}, configured_lossless=list(seven))
 
 
-def each_alone(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+def each_alone(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
     """LSET-6: PFC-1's steps, with less data, for each priority in turn while it alone is lossless."""
     runs: dict[str, Measurement] = {}
     for priority in target:
         with _lossless(lab, (priority,)) as other:
-            scenario = pause_lossless(case, (priority,), other.subject.qos)
+            scenario = pause_lossless((priority,), other.subject.qos)
             run = measure(other, replace(scenario, data_s=EACH_DATA_S), before)
         runs[f"priority {priority}"] = run
         before = run.after
@@ -139,16 +140,16 @@ def of_seven(procedure: Procedure[Any]) -> Procedure[Any]:
     return inside(_lossless, procedure, Targets(all_but_one, NEEDS))
 
 
-def pauses_by_tag(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
-    """TAG-1: PFC-1's steps for each lossless priority in turn, while both ports trust the tag. TAG-2: once both were
-    down and are up again."""
+def pauses_by_tag(lab: Lab, target: Target, before: DutCounters, restarted: bool = False) -> RunInParts:
+    """TAG-1 and TAG-2: PFC-1's steps for each lossless priority in turn, while both ports trust the tag. `restarted`:
+    once both were down and are up again."""
     runs: dict[str, Measurement] = {}
     with _tagged(lab, target) as other:
-        if case is TAGGED_AFTERWARDS:
+        if restarted:
             restart_pair(lab)
             before = settled_counters(lab)
         for priority in target:
-            run = measure(other, pause_lossless(case, (priority,), other.subject.qos), before)
+            run = measure(other, pause_lossless((priority,), other.subject.qos), before)
             runs[f"priority {priority}"] = run
             before = run.after
     return in_turn(runs, vlan_id=PRIORITY_TAG)
@@ -224,9 +225,9 @@ def reconfigured_case(
 
 
 watched_seven = of_seven(actions.CASES[actions.DROP_SEVERAL])
-tagged = in_parts(pauses_by_tag, changeable(all_lossless))
+by_tag = changeable(all_lossless)
 CASES: Table = {
-    ONE: reconfigured_case(pauses_of_a_set, one),
+    ONE: reconfigured_case(partial(pauses_of_a_set, and_own=True), one),
     THREE: reconfigured_case(pauses_of_a_set, three),
     SEVEN: reconfigured_case(pauses_of_a_set, all_but_one),
     EIGHT: reconfigured_case(global_pause_of_eight, whole_port_changeable),
@@ -237,7 +238,7 @@ CASES: Table = {
     SEVEN_STOPPED: of_seven(timing_storms.CASES[timing_storms.STORMS]),
     SEVEN_TIMED: of_seven(class_pauses.CASES[class_pauses.OWN_TIMES]),
     SEVEN_WATCHED: replace(watched_seven, targets=watched.in_software(watched_seven.targets), is_audited=False),
-    TAGGED: tagged,
-    TAGGED_AFTERWARDS: replace(tagged, is_audited=False),
-    TAGGED_STOPPED: inside(_tagged, timing_storms.CASES[timing_storms.STORMS], changeable(all_lossless)),
+    TAGGED: in_parts(pauses_by_tag, by_tag),
+    TAGGED_AFTERWARDS: in_parts(partial(pauses_by_tag, restarted=True), by_tag, is_audited=False),
+    TAGGED_STOPPED: inside(_tagged, timing_storms.CASES[timing_storms.STORMS], by_tag),
 }

@@ -53,14 +53,14 @@ def after_a_restart(procedure: Procedure[Any]) -> Procedure[Any]:
     """The procedure, once both ports were down for a second and their links are up again. It raises QualificationError
     also where a link did not come up again."""
 
-    def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Any:
+    def measure(lab: Lab, target: Target, before: DutCounters) -> Any:
         restart_pair(lab)
-        return procedure.measure(lab, case, target, settled_counters(lab))
+        return procedure.measure(lab, target, settled_counters(lab))
 
     return replace(procedure, measure=measure, is_audited=False)
 
 
-def restart_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+def restart_in_storm(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
     """A storm; when it must have been detected the port is shut down, the storm stopped, the port started; another
     storm, as WD-2's.
 

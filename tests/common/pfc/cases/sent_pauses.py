@@ -118,7 +118,7 @@ class SentRun(CaseRun):
         return [(at_ns, pauses[priority]) for at_ns, pauses in frames if priority in pauses]
 
 
-def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SentRun:
+def measure(lab: Lab, target: Target, before: DutCounters) -> SentRun:
     """Storm, later the data, which are captured; then the storm ends, held frames drain, and the capture ends. Where
     generators take their time it begins before the storm, and ends before they are asked anything: that takes longer
     than it may last."""

@@ -478,11 +478,7 @@ def _to_scale(run: TimingRun) -> Iterator[Check]:
 
 def timed_case(course: Callable[[Target], Course], targets: Targets) -> Procedure[TimingRun]:
     """A case of storms and what they leave of the line; `course` makes what it sends for its target."""
-
-    def measured(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimingRun:
-        return measure(lab, course(target), target, before)
-
-    return Procedure(measured, validity, judge, targets)
+    return Procedure(lambda lab, target, before: measure(lab, course(target), target, before), validity, judge, targets)
 
 
 TARGETS = {THROTTLED: all_lossless, REFRESHED: first_lossless}  # refreshes of each of them are in CLASS-2

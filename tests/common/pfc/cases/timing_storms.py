@@ -127,7 +127,7 @@ class StormsRun(CaseRun):
         return {"exact_clock": self.exact, "times": vars(self.times), "storm_frames": frames}
 
 
-def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> StormsRun:
+def measure(lab: Lab, target: Target, before: DutCounters) -> StormsRun:
     """Data, and storms in it."""
     lasting = times(lab.subject.pair.speed_mbps, lab.clock.exact, lab.generator.timing)
     traffic = storm_traffic(lab, target, lasting)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ..record.case import PlanCase, named
+from ..record.case import named
 from .arithmetic import MAX_QUANTA, holding_fps, share_percent, storm_fps
 from .errors import QualificationError
 from .traffic import PauseFrame, global_pause_frame, pfc_frame
@@ -28,7 +28,6 @@ class Scenario:
     """A pause storm while traffic runs on the priorities that it is about and on others.
 
     Attributes:
-        case: the test case of the plan that it carries out.
         storm: what the storm consists of.
         tested: the priorities of the test traffic; a storm of PFC pauses these.
         background: the priorities of the background traffic, none of them tested.
@@ -45,7 +44,6 @@ class Scenario:
         mix: sizes of data frames with FCS and their weights, instead of `frame_bytes`.
     """
 
-    case: PlanCase
     storm: Storm
     tested: tuple[int, ...]
     background: tuple[int, ...]
@@ -70,16 +68,15 @@ class Scenario:
         """
         if not self.tested or (not self.background and self.background_percent):
             raise QualificationError(
-                f"scenario {self.case.name} needs tested and background priorities, "
-                f"found {list(self.tested)} and {list(self.background)}"
+                f"a storm needs tested and background priorities, found {list(self.tested)} and {list(self.background)}"
             )
         both = sorted(set(self.tested) & set(self.background))
         if both:
-            raise QualificationError(f"scenario {self.case.name}: priorities {both} are both tested and background")
+            raise QualificationError(f"priorities {both} are both tested and background")
         if self.test_percent + self.background_percent > 100:
             raise QualificationError(
-                f"scenario {self.case.name}: {self.test_percent} % of test and {self.background_percent} % of "
-                "background traffic are more than one port carries"
+                f"{self.test_percent} % of test and {self.background_percent} % of background traffic are more than one"
+                " port carries"
             )
 
     @property

@@ -102,7 +102,7 @@ def data_s(lab: Lab, paused: Target) -> float:
     return float(seconds) if lab.clock.exact else ceil(seconds)
 
 
-def scenario_of(lab: Lab, case: PlanCase, row: PairsRow) -> Scenario:
+def scenario_of(lab: Lab, row: PairsRow) -> Scenario:
     """The storm and the data of a row.
 
     Raises:
@@ -111,7 +111,7 @@ def scenario_of(lab: Lab, case: PlanCase, row: PairsRow) -> Scenario:
     subject = lab.subject
     half = row.load_percent // 2
     scenario = replace(
-        pause_lossless(case, row.paused, subject.qos), test_percent=half, background_percent=half,
+        pause_lossless(row.paused, subject.qos), test_percent=half, background_percent=half,
         data_s=data_s(lab, row.paused), pause_quanta=row.quanta, storm_refreshes=Fraction(row.refreshes),
         frame=pause_frame(row, subject, lab.builder.mac(lab.port)),
     )
@@ -133,7 +133,7 @@ def _cells(more: int) -> frames.Sizes:
     return tuple((size + more, 1) for size in sorted({number * cell for number in (1, 2) for cell in CELLS}))
 
 
-def measure_rows(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> PairsRun:
+def measure_rows(lab: Lab, target: Target, before: DutCounters) -> PairsRun:
     """Each row in turn. One that the generator refuses does not keep the others from being measured."""
     rows = [row for row in rows_on(lab.subject, ip_versions(lab)) if row.paused == target]
     runs: dict[PairsRow, Measurement] = {}
@@ -142,7 +142,7 @@ def measure_rows(lab: Lab, case: PlanCase, target: Target, before: DutCounters) 
         logger.info("%s: %s", lab.subject.where(), row)
         other = with_ip_version(lab, row.ip_version)
         try:
-            runs[row] = measure(other, scenario_of(other, case, row), before)
+            runs[row] = measure(other, scenario_of(other, row), before)
             before = runs[row].after
         except ReservationLost:
             raise

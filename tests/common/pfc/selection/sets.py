@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..cases.pauses import LOSSY, SEVERAL_LOSSLESS, make_scenario
+from ..cases.pauses import LOSSY, SEVERAL_LOSSLESS, pause_lossless, pause_lossy
 from ..model.errors import QualificationError
 from ..model.qos import PRIORITIES, PortQos
 from ..record.case import PlanCase, Target, named
@@ -45,7 +45,7 @@ def check_sets(sets: Iterable[Target], chosen: Sequence[PlanCase], qos: PortQos)
                 f"{qos.device} {qos.port}: pausing {named(one)} together is {case.plan_id} ({case.name}), which is not"
                 f" among the selected test cases ({', '.join(other.plan_id for other in chosen)})"
             )
-        make_scenario(case, one, qos)
+        (pause_lossy if case is LOSSY else pause_lossless)(one, qos)
 
 
 def _meant(priorities: Target, qos: PortQos) -> PlanCase:

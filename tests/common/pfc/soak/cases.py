@@ -104,14 +104,14 @@ class SoakRun(Measurement):
         ]}
 
 
-def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> SoakRun:
+def measure(lab: Lab, target: Target, before: DutCounters) -> SoakRun:
     """Storm, data for as long as was asked for, looked at all the time; the storm's end, drained, data once more.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     scenario = replace(
-        pause_lossless(case, target, lab.subject.qos), test_percent=TEST_PERCENT, background_percent=BACKGROUND_PERCENT,
+        pause_lossless(target, lab.subject.qos), test_percent=TEST_PERCENT, background_percent=BACKGROUND_PERCENT,
         data_s=SOAK.seconds
     )
     traffic = lab.builder.build([_shorter_again(flow) for flow in storm_sequence.scenario_flows(lab, scenario)])

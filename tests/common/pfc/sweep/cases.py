@@ -23,7 +23,7 @@ from .sweeper import PORT_BY_PORT, SweepCase, Sweeper
 MeasureAll = Callable[[Sequence[Lab], TrafficBuilder, DutCounters], list[Finding]]
 SWEEPS: tuple[PlanCase, ...] = (port_sweep.PORT, full_load.ALL_PORTS, watchdog_all_ports.WATCHDOG_ALL_PORTS)
 OF_ALL_PORTS: Mapping[PlanCase, tuple[Callable[[PortQos], Scenario], MeasureAll]] = {
-    full_load.ALL_PORTS: (full_load.scenario, full_load.measure),
+    full_load.ALL_PORTS: (port_sweep.scenario, full_load.measure),
     watchdog_all_ports.WATCHDOG_ALL_PORTS: (watchdog_all_ports.scenario, watchdog_all_ports.measure),
 }
 

@@ -36,15 +36,6 @@ logger = logging.getLogger(__name__)
 ALL_PORTS = PlanCase("full-load", "SWEEP-2")
 
 
-def scenario(qos: PortQos) -> Scenario:
-    """SWEEP-1's scenario for one port.
-
-    Raises:
-        QualificationError: no DSCP value reaches a lossless priority.
-    """
-    return replace(sweep.scenario(qos), case=ALL_PORTS)
-
-
 def data_percent(plan: Scenario, speed_mbps: int, line_percent: float = 100) -> int:
     """What data may fill when a storm for each lossless priority is sent on its line too, percent of what the testbed
     has for a full line: whole percent of a line.
@@ -122,7 +113,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     pool = ingress_pool(lab.config_db, lab.dut.name)
     age_s = delay_s(lab.config_db, lab.dut.name, "PG_WATERMARK") or 0.0
     is_counted = age_s > 0
-    parts = full_parts(labs, scenario)
+    parts = full_parts(labs, sweep.scenario)
 
     def build(parts: Sequence[Part]) -> Traffic:
         return whole.build([flow for part in parts for flow in part.flows()])

@@ -45,7 +45,7 @@ def scenario(qos: PortQos, paused: Target | None = None) -> Scenario:
     tested = qos.lossless if paused is None else paused
     qos.check_reached(tested)
     background = qos.others(tested)
-    return EvenScenario(PORT, Storm.LOSSLESS, tested, background, background_percent=50 if background else 0)
+    return EvenScenario(Storm.LOSSLESS, tested, background, background_percent=50 if background else 0)
 
 
 def measure(labs: Sequence[Lab], before: DutCounters, beside: bool = False) -> list[Finding]:

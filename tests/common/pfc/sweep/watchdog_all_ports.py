@@ -39,8 +39,7 @@ def scenario(qos: PortQos) -> Scenario:
     paused = watched(qos)
     if not paused:
         raise QualificationError(f"{qos.device} {qos.port}: SWEEP-3 needs {NEEDS}, found none")
-    plan = sweep.scenario(qos, paused)
-    return replace(plan, case=WATCHDOG_ALL_PORTS, storm_lead_s=ceil(lead_s(TIMERS)), data_s=DATA_S)
+    return replace(sweep.scenario(qos, paused), storm_lead_s=ceil(lead_s(TIMERS)), data_s=DATA_S)
 
 
 def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> list[Finding]:

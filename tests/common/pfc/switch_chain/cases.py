@@ -46,15 +46,15 @@ class ChainRun(Measurement):
         return {**super().details(), **_evidence(self.hops, self.readings)}
 
 
-def measure_chain(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> ChainRun:
+def measure_chain(lab: Lab, target: Target, before: DutCounters) -> ChainRun:
     """A storm at one end of the chain, the traffic from the other; every switch between is looked at."""
     chain = lab.subject.chain
     if not isinstance(chain, SwitchChain):
-        raise QualificationError(f"{lab.subject.where()}: {case.plan_id} needs a row of switches")
+        raise QualificationError(f"{lab.subject.where()}: {HOP_BY_HOP.plan_id} needs a row of switches")
     dut = ChainDut(chain.hops, {lab.dut.name: lab.dut, **lab.others})
     builder = type(lab.builder)(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
     whole = replace(lab, subject=chain.subject, dut=dut, builder=builder)
-    run = measure(whole, pause_lossless(case, target, chain.subject.qos), settled_counters(whole))
+    run = measure(whole, pause_lossless(target, chain.subject.qos), settled_counters(whole))
     return ChainRun(**vars(run), hops=chain.hops, readings=dut.readings)
 
 

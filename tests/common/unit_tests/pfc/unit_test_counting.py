@@ -171,7 +171,7 @@ def run_of_octets(octets, others):
     storm = FlowPlan("storm", Role.STORM, None, 64, pause=PauseFrame((0,) * 8))
     data = FlowPlan("data", Role.TEST, 3, 1024)
     drained = {"data": FlowStats(data, False, 1000, 1000), "storm": FlowStats(storm, False, 100, 0)}
-    scenario = pause_lossless(DATA, (3, 4), subject.qos)
+    scenario = pause_lossless((3, 4), subject.qos)
     return DataRun(
         subject, read, read, read, (3, 4), {"drained": drained}, scenario, "", early=early, storming=late, late=late,
         allowed=early.since(early), octets=octets,

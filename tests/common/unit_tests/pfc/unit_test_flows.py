@@ -9,7 +9,7 @@ import pytest
 from tests.common.pfc.cases.data_loads import DataLoad, data_flows
 from tests.common.pfc.cases.flows import RESUMED, again, later
 from tests.common.pfc.cases.plan import port_cases, targets
-from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS, pause_lossless
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.dut import Dut
@@ -108,7 +108,7 @@ def test_no_flow_is_started_twice(monkeypatch, case, target):
 
 def test_data_is_started_with_its_storm_and_comes_later():
     lab = make_lab()
-    traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    traffic = scenario_traffic(lab, pause_lossless((3,), lab.subject.qos))
     first = [traffic.flows[name] for name in traffic.names()]
     delays = {flow.role: flow.delay_ns for flow in first}
     assert delays == {Role.STORM: 0, Role.TEST: 10**9, Role.BACKGROUND: 10**9}, delays
@@ -164,7 +164,7 @@ def test_counts_begin_where_the_push_left_them(monkeypatch):
                 for name, one in found.items()}
 
     monkeypatch.setattr(Generator, "_metrics", late)
-    traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    traffic = scenario_traffic(lab, pause_lossless((3,), lab.subject.qos))
     lab.generator.push(traffic)
     name = traffic.names(Role.TEST)[0]
     assert lab.generator.stats([name])[name].frames_tx == 0, "what came before does not count"

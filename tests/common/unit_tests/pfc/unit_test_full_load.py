@@ -14,7 +14,8 @@ from tests.common.pfc.model.qos import read_port_qos
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep import watchdog_all_ports
 from tests.common.pfc.sweep.cases import make_full_load
-from tests.common.pfc.sweep.full_load import data_percent, scenario
+from tests.common.pfc.sweep.full_load import data_percent
+from tests.common.pfc.sweep.port_sweep import scenario
 from tests.common.pfc.sweep.plan import Bench
 from tests.common.pfc.sweep.watermarks import Watermarks, ingress_pool, together
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS, FakeWorld, make_config_db

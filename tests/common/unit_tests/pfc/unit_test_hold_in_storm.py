@@ -7,7 +7,7 @@ import pytest
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.headroom import (
-    SINGLE, Delays, Filled, Headroom, HeadroomRun, _queue_shown, check_shared, covered, queues_delay_s,
+    Delays, Filled, Headroom, HeadroomRun, _queue_shown, check_shared, covered, queues_delay_s,
 )
 from tests.common.pfc.cases.group_profiles import profiles_command
 from tests.common.pfc.cases.group_room import GroupRoom
@@ -59,7 +59,7 @@ def test_headroom_that_leaves_no_time_shows_nothing():
     host.answers[profiles_command("Ethernet64")] = ("BUFFER_PG_TABLE:Ethernet64:3-4 small {'xoff': '30720'}", 0)
     before, lab = lab.dut.counters(), replace(lab, config_db={**lab.config_db, **tables})
     with pytest.raises(QualificationError) as raised:
-        covered(lab, SINGLE, (3,), before)
+        covered(lab, (3,), before)
     expected = "Ethernet64: the headroom of small, 30720 bytes, lets a sender go on for 0 quanta longer than"
     assert expected in str(raised.value), str(raised.value)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.common.pfc.cases import checks
 from tests.common.pfc.cases.checks import validity
 from tests.common.pfc.cases.engine import settled_counters, unmet
-from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, pause_lossless
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import measure, scenario_traffic
 from tests.common.pfc.lab.dut import Dut
@@ -274,7 +274,7 @@ def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    measurement = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos), settled_counters(lab))
+    measurement = measure(lab, pause_lossless((3,), plan.subject.qos), settled_counters(lab))
     name = "Background Flow Prio 4 vtb-t0-01 Ethernet0"
     short = dataclasses.replace(measurement.phases["paused"][name], frames_tx=1000, frames_rx=1000)
     phases = {**measurement.phases, "paused": {**measurement.phases["paused"], name: short}}
@@ -296,7 +296,7 @@ def test_a_class_that_the_switch_pauses_once_the_storm_is_over_is_fail():
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    measured = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos), settled_counters(lab))
+    measured = measure(lab, pause_lossless((3,), plan.subject.qos), settled_counters(lab))
     one_more = tuple(frames + (priority == 4) for priority, frames in enumerate(measured.after.pfc_tx["Ethernet64"]))
     after = dataclasses.replace(measured.after, pfc_tx={**measured.after.pfc_tx, "Ethernet64": one_more})
     pushed = dataclasses.replace(measured, after=after)
@@ -326,7 +326,7 @@ def test_counters_cleared_in_the_run_are_error():
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos), settled_counters(lab))
+    good = measure(lab, pause_lossless((3,), plan.subject.qos), settled_counters(lab))
     cleared = {**good.during.pfc_rx, "Ethernet0": (0, 0, 0, 1000, 0, 0, 0, 0)}
     run = dataclasses.replace(good, during=dataclasses.replace(good.during, pfc_rx=cleared))
     assert [check.message for check in unmet(validity(run))] == [
@@ -362,7 +362,7 @@ def test_flows_are_named_after_their_port():
         plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, port, None)
         lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
         flows = {flow.name for flow in clean_flows(lab)}
-        flows |= {*scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), plan.subject.qos)).flows}
+        flows |= {*scenario_traffic(lab, pause_lossless((3,), plan.subject.qos)).flows}
         assert not names & flows, names & flows
         names |= flows
 
@@ -406,7 +406,7 @@ def test_a_storm_that_does_not_stop_is_error():
     world = FakeWorld()
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     lab = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
-    good = measure(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos), settled_counters(lab))
+    good = measure(lab, pause_lossless((3,), lab.subject.qos), settled_counters(lab))
     running = dataclasses.replace(good.storms[0][1], transmitting=True)
     drained = {**good.phases["drained"], good.storms[0][1].plan.name: running}
     run = dataclasses.replace(good, phases={**good.phases, "drained": drained})

@@ -10,7 +10,7 @@ from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.scenario import Scenario, Storm
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.pfc.record.verdict import Status
-from tests.common.pfc.soak.cases import LONG_STORM, Look, SoakRun, throughout
+from tests.common.pfc.soak.cases import Look, SoakRun, throughout
 from tests.common.pfc.soak.duration import parse_duration
 from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
@@ -42,7 +42,7 @@ def soak(received, pauses, sent):
              replace(counters, pfc_rx={"Ethernet0": counted(rx)}, pfc_tx={"Ethernet64": counted(tx)}))
         for place, (frames, rx, tx) in enumerate(zip(received, pauses, sent, strict=True))
     ]
-    scenario = Scenario(LONG_STORM, Storm.LOSSLESS, (3,), (0,))
+    scenario = Scenario(Storm.LOSSLESS, (3,), (0,))
     return SoakRun(subject, counters, counters, counters, (3,), {}, scenario, PauseSource(), looks=looks)
 
 

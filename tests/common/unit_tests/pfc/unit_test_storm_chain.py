@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.cases.counting import DATA, _patient
+from tests.common.pfc.cases.counting import _patient
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran_and_load_applied
-from tests.common.pfc.cases.pauses import CASES, SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, global_pause, pause_lossless, pause_lossy
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import pause_storm, scenario_traffic
 from tests.common.pfc.cases.engine import unmet
@@ -134,17 +134,19 @@ def test_a_chain_of_too_many_flows_is_refused():
     assert len(chain_of(storm_of(331, 31)).flows) <= MOST_FLOWS, "the limit that it names does not do"
 
 
-@pytest.mark.parametrize("case", [*CASES, DATA], ids=lambda case: case.plan_id)
-def test_on_hardware_as_a_rule_a_storm_is_one_flow(case):
+@pytest.mark.parametrize(("make_scenario", "target", "is_patient"), [
+    (pause_lossless, (3,), False), (pause_lossy, (0, 1), False), (global_pause, (), False),
+    (pause_lossless, (3, 4), True),
+], ids=["PFC-1", "PFC-3", "PFC-4", "COUNT-3"])
+def test_on_hardware_as_a_rule_a_storm_is_one_flow(make_scenario, target, is_patient):
     """What is configured where one flow lasts long enough: nothing more than that."""
     lab = lab_of(Noting(port_poll_s=1.0), HARDWARE)
     polled = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable"}}}
     lab = dataclasses.replace(lab, config_db={**lab.config_db, **polled})
-    lab = _patient(lab) if case is DATA else lab
-    plan, target = (SINGLE_LOSSLESS, (3, 4)) if case is DATA else (case, (3,) if "lossless" in case.name else (0, 1))
-    traffic = scenario_traffic(lab, make_scenario(plan, target, lab.subject.qos))
+    lab = _patient(lab) if is_patient else lab
+    traffic = scenario_traffic(lab, make_scenario(target, lab.subject.qos))
     assert storms(traffic) == [STORM], storms(traffic)
-    assert traffic.flows[STORM].needed_s == (47 if case is DATA else 38), traffic.flows[STORM].needed_s
+    assert traffic.flows[STORM].needed_s == (47 if is_patient else 38), traffic.flows[STORM].needed_s
     hold = hold_traffic(lab, Hold((3,), (IngressLoad(lab.subject.pair.tx, (3,), 50, 5.0),), 1.0))
     assert storms(hold) == [STORM], storms(hold)
 
@@ -160,7 +162,7 @@ def test_a_storm_of_a_few_seconds_is_never_more_than_one_flow():
 def test_all_flows_of_a_chain_are_alike():
     """The same frames at the same rate from the same port, each as long as the testbed allows."""
     lab = lab_of(Noting(), delays=SLOW)
-    traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    traffic = scenario_traffic(lab, pause_lossless((3,), lab.subject.qos))
     flows = [flow.serialize("dict") for flow in traffic.config.flows if flow.rate.choice == "pps"]
     assert [flow.pop("name") for flow in flows] == [STORM, *SUCCESSORS], "106 s: 30 s, and 20 s more for each of four"
     assert all(flow == flows[0] for flow in flows), flows
@@ -208,7 +210,7 @@ def test_a_killed_run_is_quiet_within_the_length_of_one_flow(killed_s):
     """Nobody waits any more, so nothing more is started."""
     world = Noting()
     lab = lab_of(world, delays=SLOW)
-    traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    traffic = scenario_traffic(lab, pause_lossless((3,), lab.subject.qos))
     lab.generator.push(traffic)
     lab.generator.start(traffic.names(Role.STORM))
     lab.clock.sleep(killed_s)

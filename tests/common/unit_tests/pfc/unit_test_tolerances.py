@@ -3,7 +3,7 @@
 import dataclasses
 
 from tests.common.pfc.cases.flows import RESUMED
-from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, make_scenario
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, pause_lossless
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import scenario_traffic
 from tests.common.pfc.lab.dut import Dut
@@ -32,7 +32,7 @@ def test_what_a_testbed_has_unless_it_says_otherwise():
 def test_a_full_line_is_what_the_testbed_has_for_one():
     """Rates in the configuration, and what a sender owes, go with it; frames a second of the storm do not."""
     lab = lab_under(HARDWARE)
-    traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    traffic = scenario_traffic(lab, pause_lossless((3,), lab.subject.qos))
     rates = {flow.name: flow.rate.percentage for flow in traffic.config.flows if flow.rate.choice == "percentage"}
     for phase in ("", RESUMED):
         at_once = sum(rates[flow.name] for flow in traffic.flows.values() if flow.phase == phase and not flow.pause)
@@ -45,7 +45,7 @@ def test_a_storm_on_hardware_ends_by_itself():
     """A killed run does not hold a port for ever; the generators of a virtual testbed end with it."""
     for tolerances, choice in ((HARDWARE, "fixed_seconds"), (EXACT, "continuous")):
         lab = lab_under(tolerances)
-        traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+        traffic = scenario_traffic(lab, pause_lossless((3,), lab.subject.qos))
         duration = next(flow.duration for flow in traffic.config.flows if flow.rate.choice == "pps")
         assert duration.choice == choice, duration
         if choice == "fixed_seconds":
@@ -55,7 +55,7 @@ def test_a_storm_on_hardware_ends_by_itself():
 def test_a_card_with_four_pfc_queues_keeps_lossless_priorities_apart():
     """3 and 4 have queues of their own."""
     lab = lab_under(dataclasses.replace(HARDWARE, pfc_queues=4, reason="a card with four queues"))
-    traffic = scenario_traffic(lab, make_scenario(SINGLE_LOSSLESS, (3,), lab.subject.qos))
+    traffic = scenario_traffic(lab, pause_lossless((3,), lab.subject.qos))
     queues = {
         traffic.flows[flow.name].priority: flow.packet[0].pfc_queue.value
         for flow in traffic.config.flows

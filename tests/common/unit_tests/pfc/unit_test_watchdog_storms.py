@@ -10,7 +10,7 @@ from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
 from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped
 from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
-from tests.common.pfc.cases.watchdog.restored import RESTORED, storm_and_turned
+from tests.common.pfc.cases.watchdog.restored import storm_and_turned
 from tests.common.pfc.lab.lab import PauseSource
 from tests.common.pfc.lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
@@ -151,7 +151,7 @@ def restored_run(sent=((3, 9),)):
     phases = {"paused": {"storm": frames, **dict([held]), **others}, "drained": {"storm": frames, **dict([passed])},
               "resumed": {**dict([passed]), **others}}
     subject = replace(SUBJECT, pair=PortPair(SUBJECT.pair.tx, SUBJECT.pair.rx))
-    scenario = Scenario(RESTORED, Storm.LOSSLESS, (3,), (0,))
+    scenario = Scenario(Storm.LOSSLESS, (3,), (0,))
     return storm_and_turned(
         storm, Measurement(subject, restored, turned, turned, (3,), phases, scenario, PauseSource()), turned
     )

@@ -32,7 +32,7 @@ NEEDS_FASTER = "a port for data to enter by that is faster than the port under t
 
 
 def storm_then_data(
-    lab: Lab, case: PlanCase, target: Target, before: DutCounters, action: str = DROP, first: str = ""
+    lab: Lab, target: Target, before: DutCounters, action: str = DROP, first: str = ""
 ) -> WatchdogRun:
     """A storm without data, or with as little as its detection needs; when it must have been detected, data both ways;
     after restoration the same again. The watchdog begins with the action `first` (empty: the same one) and ten times
@@ -52,12 +52,12 @@ def storm_then_data(
         return storms_and_again(lab, traffic, watchdog, timers, target, before)
 
 
-def from_faster(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
+def from_faster(lab: Lab, target: Target, before: DutCounters) -> WatchdogRun:
     """The same with a faster tx port."""
     faster = faster_port(lab.subject)
-    assert faster is not None, f"{case.plan_id} is carried out where a faster port is"
+    assert faster is not None, f"{MIXED_SPEED.plan_id} is carried out where a faster port is"
     subject = replace(lab.subject, pair=PortPair(lab.subject.pair.rx, faster))
-    return storm_then_data(replace(lab, subject=subject), case, target, before)
+    return storm_then_data(replace(lab, subject=subject), target, before)
 
 
 def judge(run: WatchdogRun) -> Iterator[Check]:

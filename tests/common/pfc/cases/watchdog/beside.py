@@ -35,16 +35,14 @@ STOPPED = "watchdog-stopped"
 """The check of other cases that no watchdog runs."""
 
 
-def while_watched(
-    case: PlanCase, procedure: Procedure[Any], ports: Callable[[PortPair], tuple[str, ...]]
-) -> Procedure[RunInParts]:
-    """The procedure of a case, carried out as that one, while the watchdog of these ports of the pair runs: it must not
+def while_watched(procedure: Procedure[Any], ports: Callable[[PortPair], tuple[str, ...]]) -> Procedure[RunInParts]:
+    """The procedure of another case while the watchdog of these ports of the pair runs: it must not
     detect a storm."""
 
-    def measure(lab: Lab, _: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+    def measure(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
         with watching(lab.dut, ports(lab.subject.pair), lab.subject.qos.lossless) as watchdog:
             watchdog.start(TIMERS)
-            run = procedure.measure(lab, case, target, settled_counters(lab))
+            run = procedure.measure(lab, target, settled_counters(lab))
         # settled: what was read last has the watchdog's rows
         return RunInParts((CasePart(run, validity, judge),), settled=None)
 
@@ -63,7 +61,7 @@ def while_watched(
     return in_parts(measure, in_software(where_watched))
 
 
-def other_port_restarted(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
+def other_port_restarted(lab: Lab, target: Target, before: DutCounters) -> WatchdogRun:
     """A storm; when it must have been detected the watchdog of the tx port is stopped and started; then it ends."""
     lab.subject.qos.check_reached(target)
     other = lab.subject.pair.tx.port
@@ -96,7 +94,7 @@ def judge_restarted(run: WatchdogRun) -> Iterator[Check]:
 
 
 CASES: Table = {
-    ROOM: while_watched(OVERFLOW, HEADROOM[OVERFLOW], lambda pair: (pair.tx.port,)),
-    LOSSY_STORM: while_watched(LOSSY, PAUSES[LOSSY], lambda pair: (pair.rx.port, pair.tx.port)),
+    ROOM: while_watched(HEADROOM[OVERFLOW], lambda pair: (pair.tx.port,)),
+    LOSSY_STORM: while_watched(PAUSES[LOSSY], lambda pair: (pair.rx.port, pair.tx.port)),
     OTHER_PORT: Procedure(other_port_restarted, restarted_validity, judge_restarted, all_watched),
 }

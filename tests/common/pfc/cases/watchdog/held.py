@@ -50,13 +50,13 @@ class WatchedStormsRun:
         return {**self.storms.evidence(), **self.watchdog.details()}
 
 
-def measure(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchedStormsRun:
+def measure(lab: Lab, target: Target, before: DutCounters) -> WatchedStormsRun:
     """The watchdog is started before TIME-5's data, and stopped when all of it has come."""
     timers = TIMERS if lab.clock.exact else WALL_TIMERS
     with watching_pair(lab) as watchdog:
         watchdog.start(timers)
         lab.clock.sleep(SETTLE_S)
-        storms = measure_storms(lab, case, target, before)
+        storms = measure_storms(lab, target, before)
         after = watchdog.stop()
     return WatchedStormsRun(storms, WatchdogRun(lab.subject, before, after, after, (), {}, timers, watchdog.queues))
 

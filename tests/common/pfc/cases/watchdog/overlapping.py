@@ -56,7 +56,7 @@ class OverlappingRun(WatchdogRun):
         return {**super().details(), "first_storm": self.first}
 
 
-def one_ends(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> OverlappingRun:
+def one_ends(lab: Lab, target: Target, before: DutCounters) -> OverlappingRun:
     """A storm on the target, later one on all other watched priorities too, the end of the first, data both ways, the
     end of the later one, and the data again."""
     first = target[0]

@@ -59,7 +59,7 @@ class ShortPause:
         return self.start_s + (self.flow.frames or 0) / (self.flow.fps or 1) + lapse_s
 
 
-def pauses_on_traffic(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
+def pauses_on_traffic(lab: Lab, target: Target, before: DutCounters) -> WatchdogRun:
     """Data; the watchdog is started while it runs; short pauses; the data ends and everything must have arrived."""
     lab.subject.qos.check_reached(target)
     timers = TIMERS if lab.clock.exact else WALL_TIMERS

@@ -31,7 +31,7 @@ SPARE_S = 0.5
 one waits: polls of hardware come late."""
 
 
-def storms_one_by_one(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+def storms_one_by_one(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
     """WD-2's storm and data, twice; many short storms; and once more the first. The watchdog is started before the
     first and stopped after the last."""
     lab.subject.qos.check_reached(target)

@@ -37,14 +37,14 @@ all_watched_turned = all_watched.where(
 )
 
 
-def storm_then_turned(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+def storm_then_turned(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
     """The watchdog runs on the port under test alone, all the time."""
     lab.subject.qos.check_reached(target)
     pair = lab.subject.pair
     with watching(lab.dut, (pair.rx.port,), lab.subject.qos.lossless) as watchdog:
         storm = _storm(lab, target, watchdog, before)
         turned = replace(lab, subject=replace(lab.subject, pair=PortPair(pair.tx, pair.rx)))
-        pauses = _held(turned, case, target, storm.after)
+        pauses = _held(turned, target, storm.after)
         stopped = watchdog.stop()
     return storm_and_turned(storm, pauses, stopped)
 
@@ -70,10 +70,10 @@ def _storm(lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters) ->
     )
 
 
-def _held(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Measurement:
+def _held(lab: Lab, target: Target, before: DutCounters) -> Measurement:
     """PFC-1's steps on the lab's pair, whichever its port under test was."""
     pair = lab.subject.pair
-    scenario = _pfc_1(lab, case, target)
+    scenario = _pfc_1(lab, target)
     flows = [
         replace(flow, enters=pair.rx.port, leaves=pair.tx.port) if flow.role is Role.STORM
         else replace(flow, enters=pair.tx.port, leaves=pair.rx.port)
@@ -82,9 +82,9 @@ def _held(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> Meas
     return measure(lab, scenario, before, traffic=lab.builder.build(flows))
 
 
-def _pfc_1(lab: Lab, case: PlanCase, target: Target) -> Scenario:
+def _pfc_1(lab: Lab, target: Target) -> Scenario:
     """PFC-1's scenario (of several priorities PFC-2's), shorter."""
-    return replace(pause_lossless(case, target, lab.subject.qos), data_s=DATA_S)
+    return replace(pause_lossless(target, lab.subject.qos), data_s=DATA_S)
 
 
 def judge_storm(run: WatchdogRun) -> Iterator[Check]:
@@ -99,7 +99,7 @@ def validity_of_turned(run: Measurement) -> Iterator[Check]:
     yield from storm_and_load(run)
 
 
-def stop_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> RunInParts:
+def stop_in_storm(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
     """A storm; when it must have been detected the watchdog is stopped, then the storm; then PFC-1's steps."""
     lab.subject.qos.check_reached(target)
     with watching_pair(lab) as watchdog, until_detected(lab, target, watchdog) as traffic:
@@ -110,7 +110,7 @@ def stop_in_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters)
         lab.clock.sleep(SETTLE_S)
         phases = {"over": lab.generator.stats(storms)}
         storm = WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
-    pauses = measure(lab, _pfc_1(lab, case, target), settled_counters(lab))
+    pauses = measure(lab, _pfc_1(lab, target), settled_counters(lab))
     parts = (
         CasePart(storm, kept_lone_storm, detected),
         CasePart(pauses, pauses_valid, judge_pauses, "afterwards", "once the watchdog was stopped in a storm"),

@@ -32,7 +32,7 @@ SLOW_S = 2 * TIMERS.latest_restoration_s
 """How long pauses come slowly: twice as long as it takes to restore a queue that is paused no more."""
 
 
-def slow_storm(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> WatchdogRun:
+def slow_storm(lab: Lab, target: Target, before: DutCounters) -> WatchdogRun:
     """A storm without data until it must have been detected, with slow pauses beside it, which go on by themselves.
 
     Raises:

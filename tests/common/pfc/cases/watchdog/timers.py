@@ -140,7 +140,7 @@ class TimedStormsRun(WatchdogRun):
         return {**super().details(), "watchdog_times": times, **configured}
 
 
-def with_several_times(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimedStormsRun:
+def with_several_times(lab: Lab, target: Target, before: DutCounters) -> TimedStormsRun:
     """WD-5: for each of the times data, a storm on it, the storm's end, restoration, the data's end."""
     lab.subject.qos.check_reached(target)
     with watching_pair(lab) as watchdog:
@@ -148,7 +148,7 @@ def with_several_times(lab: Lab, case: PlanCase, target: Target, before: DutCoun
         return _read(lab, target, before, watchdog, storms)
 
 
-def while_buffer_changes(lab: Lab, case: PlanCase, target: Target, before: DutCounters) -> TimedStormsRun:
+def while_buffer_changes(lab: Lab, target: Target, before: DutCounters) -> TimedStormsRun:
     """WD-8: a storm on running traffic, as found; with a smaller threshold of the groups that the storm fills: those of
     the tested priorities on the tx port; and as found again. The watchdog runs on."""
     lab.subject.qos.check_reached(target)
