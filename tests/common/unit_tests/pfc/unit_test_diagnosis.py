@@ -289,6 +289,8 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"FLAP-7": [("held-within-buffer", "fewer than the 15982720 bytes of egress_lossless_pool sent while paused",
                   3064108032)]},
      "pauses sent for priority 3 do not hold its sender any more once the port was shut down and started"),
+    ({"FLAP-6": [("storm-detected", "the queue stormed in the storm", "operational")]},
+     "the watchdog detects a storm on priority 3, but shows the queue as operational"),
     ({"FLAP-6": [("restored", "the queue operational after the storm (after the port was started)", "stormed"),
                  ("resumed", "all 100 frames received after the storm (after the port was started)", 0)]},
      "the watchdog does not restore priority 3 after the storm"),
@@ -310,6 +312,19 @@ def test_what_shows_in_later_storms_and_in_the_length_of_pauses(checks, words):
              for plan_id, bad in checks.items()]
     said = diagnose(cases)
     assert len(said) == 1 and words in said[0].cause, said
+
+
+def test_pauses_that_stop_nothing_since_a_shutdown():
+    """They still did when the port's link alone had gone down."""
+    held = Check("blocked-while-paused", LOSSLESS, Status.PASS, "0 frames received while paused", 0, WHERE)
+    gone = verdict(("blocked-while-paused", WHERE, "0 frames received while paused", 1496648),
+                   ("back-pressure", f"{SWITCH} Ethernet64 priority 3", "more than 0 PFC frames sent out of it", 0))
+    never = verdict(("held-from-link-up", WHERE, "at most 257 frames received after the link came up", 5238266))
+    before = ("FLAP-2", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [held]))
+    [said] = diagnose([before, ("FLAP-3", gone), ("FLAP-4", never)])
+    assert "stop nothing any more once the port was shut down and started" in said.cause, said
+    [said] = diagnose([("PFC-1", before[1]), ("FLAP-2", gone), ("FLAP-4", never)])
+    assert "for some time after the link has come up pauses of priority 3 stop nothing" in said.cause, said
 
 
 def test_frames_of_sizes_that_one_case_alone_has():
