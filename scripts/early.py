@@ -12,7 +12,7 @@ from scripts.testbeds import ANSIBLE, Refusal
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, natural
 from tests.common.pfc.model.ports import summary as some
-from tests.common.pfc.model.ports import told_apart
+from tests.common.pfc.model.ports import with_generators
 from tests.common.pfc.model.qos import read_port_qos
 from tests.common.pfc.record.case import PlanCase, Target
 from tests.common.pfc.selection.sets import check_sets
@@ -141,7 +141,7 @@ def default_ports(entry: Entry, testbed_file: Path, same_generator: bool) -> dic
         Refusal: the files of the connection graph are wrong.
     """
     behind = [port for port in _generator_ports(entry, testbed_file) if port.device == switches(entry)[0]]
-    own = told_apart(behind, same_generator)
+    own = with_generators(behind, same_generator)
     chosen: dict[int, str | None] = {own[0].speed_mbps if own else 0: ""}
     for rx in own:
         others = [tx for tx in own if tx.speed_mbps == rx.speed_mbps and tx != rx]

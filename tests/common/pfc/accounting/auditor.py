@@ -207,7 +207,7 @@ class BookAuditor:
 
         Raises:
             NoMeasurement: nothing shows that the pauses arrived which the case sent on the one port that it measured;
-                of several, `doubt` knows of it.
+                of several, `reconsidered` knows of it.
         """
         before = self._books
         assert before is not None, "a case begins before it ends"
@@ -234,7 +234,7 @@ class BookAuditor:
             raise NoMeasurement(next(check for check in found[0] if check.name == STORM_ARRIVED))
         return found
 
-    def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
+    def reconsidered(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
         """They stand where pauses arrived, as far as counters show. One that failed of a port measured beside others,
         where nothing shows it, says nothing of the switch."""
         if lab.port not in self._unshown:

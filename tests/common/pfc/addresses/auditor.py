@@ -35,7 +35,7 @@ class PortChannelAuditor:
         """No checks of its own."""
         return [[] for _ in labs]
 
-    def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> list[Check]:
+    def reconsidered(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> list[Check]:
         """Checks that failed, as ERROR where a PortChannel was or has gone down."""
         has_failed = any(check.status is Status.FAIL for check in checks)
         if not has_failed or not (own := _own(lab, self._were_down | _down(lab))):

@@ -47,7 +47,7 @@ class AgingAuditor:
         """No checks of its own."""
         return [[] for _ in labs]
 
-    def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> list[Check]:
+    def reconsidered(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> list[Check]:
         """Checks of held frames that failed, as ERROR where they may have been dropped by what could not be switched
         off."""
         names = (lab.dut.name, *(dut.name for dut in lab.others.values()))

@@ -43,7 +43,7 @@ class CableAuditor:
             self._reasons[lab.port] = "; ".join(found)
         return [_checks(lab, self._reasons[lab.port]) for lab in labs]
 
-    def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> list[Check]:
+    def reconsidered(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> list[Check]:
         """Checks that failed, as ERROR where a cable was bad."""
         reason = self._reasons.get(lab.port, "")
         return [

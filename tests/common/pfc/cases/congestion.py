@@ -49,7 +49,7 @@ LOSSY_TOLERANCE = 0.05  # of what lossy priorities get together: see `_shares`
 
 
 @dataclass(frozen=True)
-class Timing:
+class SteadyWindow:
     """How long data is sent that the line has no room for, and when in it rates are measured.
 
     Attributes:
@@ -67,7 +67,7 @@ class Timing:
 
 
 # Flows take up to a second to start, and a generator refreshes its statistics about once a second.
-WALL = Timing(3.0, 10.0)
+WALL = SteadyWindow(3.0, 10.0)
 DEVIATIONS = (
     Deviation(
         "all-drops-read", ("voq", "broadcom-dnx"), "no",
@@ -87,7 +87,7 @@ def room_s(lab: Lab) -> float:
     return EXACT_ROOM_S if lab.clock.exact else ROOM_S
 
 
-def timing(lab: Lab, percent: int) -> Timing:
+def timing(lab: Lab, percent: int) -> SteadyWindow:
     """How long data of `percent` of the line under test is sent.
 
     Of what the line has no room for a switch holds at most its shared buffer: when that much has come in, queues are
@@ -111,7 +111,7 @@ def timing(lab: Lab, percent: int) -> Timing:
     if not lab.clock.exact:
         return WALL
     surplus = speed_mbps * 10**6 * (loaded - 100) / 800
-    return Timing(
+    return SteadyWindow(
         float(lab.subject.buffer.size_bytes / surplus), float(EXACT_FRAMES / line_rate_fps(FRAME_BYTES, speed_mbps))
     )
 
@@ -137,7 +137,7 @@ class OfferedLoad:
     wanted: Mapping[int, Fraction]
     given: Mapping[int, Fraction]
     mix: tuple[tuple[int, int], ...] = ()
-    timing: Timing | None = None
+    timing: SteadyWindow | None = None
 
     @property
     def congested(self) -> tuple[int, ...]:
@@ -226,7 +226,7 @@ def load_case(offered: LoadMaker, targets: Targets) -> Procedure[LoadRun]:
 
 
 def offered_load(
-    lab: Lab, loads: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = (), times: Timing | None = None
+    lab: Lab, loads: Sequence[IngressLoad], mix: tuple[tuple[int, int], ...] = (), times: SteadyWindow | None = None
 ) -> OfferedLoad:
     """What these loads have to come to on the port under test when all of them run: where they are too much for its
     line, what its schedulers make of them.
@@ -399,18 +399,18 @@ def _shares(run: LoadRun) -> Iterator[Check]:
     or more then, and the lossy ones are judged together. What priorities lack that the line has room for
     (`nothing-lost`) is the others' gain.
     """
-    exact = not run.lossy or not run.held
+    each_alone = not run.lossy or not run.held
     in_all = sum(run.rates.values())
     spared = sum(max(0.0, float(part) * in_all - run.rates[one]) for one, part in run.uncongested.items())
-    for priority in run.offered.congested if exact else run.held:
+    for priority in run.offered.congested if each_alone else run.held:
         due = float(run.offered.given[priority]) * in_all
         got = run.rates[priority]
         near = _near(run, due)
-        met = got >= due - near and (got <= due + spared + _near(run, due + spared) or not exact)
-        expected = f"{due:.0f}{'' if exact else ' or more'} of {in_all} frames received by weight"
+        met = got >= due - near and (got <= due + spared + _near(run, due + spared) or not each_alone)
+        expected = f"{due:.0f}{'' if each_alone else ' or more'} of {in_all} frames received by weight"
         expected += f" ({near:.0f} more or less)"
         yield fail_unless("share-by-weight", at_priority(run.subject, priority), met, expected, got)
-    if not exact:
+    if not each_alone:
         due = in_all * float(sum(run.offered.given[priority] for priority in run.lossy))
         got = sum(run.rates[priority] for priority in run.lossy)
         expected = f"{due:.0f} or more of {in_all} frames received by weight ({100 * LOSSY_TOLERANCE:.0f} % less)"
@@ -423,7 +423,7 @@ def _near(run: LoadRun, due: float) -> float:
     return SHARE_FRAMES if run.exact else due * SHARE_TOLERANCE
 
 
-def _line_full(run: LoadRun, times: Timing) -> Check:
+def _line_full(run: LoadRun, times: SteadyWindow) -> Check:
     """The line never stood still; if it did, for want of those priorities that had less than their part. On an exact
     clock frames are counted in the window; else in all, because reading a generator's statistics takes time (and in
     seconds what leaves the buffer afterwards is nothing)."""

@@ -305,9 +305,9 @@ def flap_validity(run: FlapRun) -> Iterator[Check]:
     yield from load_applied(run.subject, run.flows(BEFORE, Role.CLEAN), run.pfc_sent(), BEFORE, [Role.CLEAN])
     if run.comes_up_in_storm:
         yield from came_up_in_storm(run)
-    pushed = changed(run.still_down.pfc_tx, run.after.pfc_tx, run.subject.pair.tx.port)
+    pauses = changed(run.still_down.pfc_tx, run.after.pfc_tx, run.subject.pair.tx.port)
     for flow in run.flows(AFTER):
-        yield sent_as_due(run.subject, flow, 0, pushed[priority_of(flow)] > 0, AFTER)
+        yield sent_as_due(run.subject, flow, 0, pauses[priority_of(flow)] > 0, AFTER)
 
 
 def came_up_in_storm(run: FlapRun) -> Iterator[Check]:

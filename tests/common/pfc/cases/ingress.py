@@ -70,8 +70,8 @@ def ingress_applied(run: CaseRun, phase: str, when: str, held: Collection[int] =
     `held`: the priorities that the switch is meant to hold."""
     for flow in run.flows(phase, Role.TEST, Role.BACKGROUND):
         priority = priority_of(flow)
-        pushed = run.pfc_sent_in_all(flow.plan.enters)
-        yield sent_as_due(run.subject, flow, pushed[priority], priority in held, when)
+        pauses = run.pfc_sent_in_all(flow.plan.enters)
+        yield sent_as_due(run.subject, flow, pauses[priority], priority in held, when)
 
 
 def ingress_taken(run: CaseRun, phase: str, when: str) -> Iterator[Check]:

@@ -95,7 +95,7 @@ class Pauses:
         ]
 
 
-def alike(target: Target, *timed: tuple[int, int], count: int) -> Pauses:
+def same_classes(target: Target, *timed: tuple[int, int], count: int) -> Pauses:
     """Pauses that name the same classes each time.
 
     Args:

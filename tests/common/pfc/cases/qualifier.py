@@ -56,8 +56,8 @@ class Qualifier:
                 further = [check for auditor in self._auditors for check in auditor.audit([self.lab], case)[0]]
                 finding = replace(finding, further=further)
             for auditor in self._auditors:
-                own, audited = (auditor.doubt(self.lab, case, made) for made in (finding.checks, finding.further))
-                finding = replace(finding, checks=own, further=audited)
+                finding = replace(finding, checks=auditor.reconsidered(self.lab, case, finding.checks),
+                                  further=auditor.reconsidered(self.lab, case, finding.further))
         except Exception as error:
             return broken_off(subject, case, target, error).with_evidence(evidence_of(self.lab.observers))
         self.settled = finding.settled

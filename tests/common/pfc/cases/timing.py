@@ -26,7 +26,7 @@ from .engine import Procedure, Table, Targets, sending, settled_counters
 from .data_loads import DataLoad, data_flows
 from .flows import later
 from .pause_counts import pauses_counted
-from .pause_pattern import WINDOW_EXACT_S, Pauses, alike, beside_global
+from .pause_pattern import WINDOW_EXACT_S, Pauses, beside_global, same_classes
 from .storm_sequence import drain
 from .targets import all_lossless, each_lossless, first_lossless
 from .validity import load_applied, storm_stopped, undisturbed
@@ -120,27 +120,28 @@ def _course(target: Target, *pauses: Pauses) -> Course:
 
 
 COURSES: Mapping[PlanCase, Callable[[Target], Course]] = {
-    ZERO_RESUMES: lambda target: _course(target, alike(target, (MAX_QUANTA, 0), (0, 100), count=6)),
+    ZERO_RESUMES: lambda target: _course(target, same_classes(target, (MAX_QUANTA, 0), (0, 100), count=6)),
     PAUSE_LENGTH: lambda target: _course(
         target,
-        alike(target, (MAX_QUANTA, 0), count=6),
-        alike(target, (16_897, 0), count=24),  # low bits are set in these: a timer with a coarse tick rounds them
-        alike(target, (3_585, 0), count=96),
+        same_classes(target, (MAX_QUANTA, 0), count=6),
+        # low bits are set in these: a timer with a coarse tick rounds them
+        same_classes(target, (16_897, 0), count=24),
+        same_classes(target, (3_585, 0), count=96),
     ),
-    PAUSE_RATE: lambda target: _course(target, *(alike(target, (16_384, 0), count=count) for count in (8, 32))),
+    PAUSE_RATE: lambda target: _course(target, *(same_classes(target, (16_384, 0), count=count) for count in (8, 32))),
     THROTTLED: lambda target: Course(
-        ((target, alike(target, (16_384, 0), count=12)),), test_percent=50, background_percent=25
+        ((target, same_classes(target, (16_384, 0), count=12)),), test_percent=50, background_percent=25
     ),
     REFRESHED: lambda target: _course(
         target,
-        alike(target, (32_768, 0), (32_768, 40), count=6),  # early: 168 us from the second frame on
-        alike(target, (32_768, 0), (32_768, 160), count=6),  # 8 us before it lapses
-        alike(target, (32_768, 0), (32_768, 180), count=6),  # 12 us after it has lapsed
-        alike(target, (MAX_QUANTA, 0), (4_096, 100), count=6),  # shorter than what is left
+        same_classes(target, (32_768, 0), (32_768, 40), count=6),  # early: 168 us from the second frame on
+        same_classes(target, (32_768, 0), (32_768, 160), count=6),  # 8 us before it lapses
+        same_classes(target, (32_768, 0), (32_768, 180), count=6),  # 12 us after it has lapsed
+        same_classes(target, (MAX_QUANTA, 0), (4_096, 100), count=6),  # shorter than what is left
         *(beside_global(target, 32_768, 100, quanta, count=6) for quanta in (0, MAX_QUANTA)),  # that sets no timer
     ),
     SHORT: lambda target: _course(target, *(
-        alike(target, (quanta, 0), count=count)
+        same_classes(target, (quanta, 0), count=count)
         for quanta, count in ((SHORT_QUANTA, SHORT_COUNT), (BRIEF_QUANTA, BRIEF_COUNT))
     )),
 }

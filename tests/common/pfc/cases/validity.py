@@ -77,14 +77,14 @@ def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check
 
 
 def load_applied(
-    subject: PortUnderTest, flows: Iterable[FlowStats], pushed: Sequence[int], when: str, held: Sequence[Role] = ()
+    subject: PortUnderTest, flows: Iterable[FlowStats], pauses: Sequence[int], when: str, held: Sequence[Role] = ()
 ) -> Iterator[Check]:
     """The data flows among these sent what was due; of those that the switch is meant to hold (the roles `held`) any
-    frame is enough. `pushed`: PFC frames for priorities 0 to 7 that the switch sent to their sender meanwhile; `when`:
+    frame is enough. `pauses`: PFC frames for priorities 0 to 7 that the switch sent to their sender meanwhile; `when`:
     for the message, `in the storm`."""
     for flow in flows:
         if flow.plan.role is not Role.STORM:
-            yield sent_as_due(subject, flow, pushed[priority_of(flow)], flow.plan.role in held, when)
+            yield sent_as_due(subject, flow, pauses[priority_of(flow)], flow.plan.role in held, when)
 
 
 def lossy_in_background(

@@ -25,7 +25,7 @@ from .clock import Clock
 from .dut import READ_CONFIG, Dut, Host, parse_config_db
 from .lab import Lab
 from .reservation import Reservation, Rows
-from .restore import insist, load
+from .restore import put_back_or_raise, load
 
 NAME = "PFC_QUALIFICATION"  # of the maps that are there while a changed configuration is measured
 FOLLOW_S = 5.0  # SONiC's daemons follow CONFIG_DB within about a second, one after the other
@@ -152,7 +152,7 @@ class RowRestorer:
         finally:
             changed = as_found(config_db, wanted)
             found = {table: {key: reservation.rows[table][key] for key in rows} for table, rows in wanted.items()}
-            insist("the configuration", lambda: self.bring(changed, found, clock), reservation, clock)
+            put_back_or_raise("the configuration", lambda: self.bring(changed, found, clock), reservation, clock)
 
     def bring_back(self, clock: Clock) -> None:
         """Puts all rows back, whatever the switch has now."""

@@ -50,7 +50,7 @@ class Auditor(Protocol):
         """A measurement has ended: further checks of each port that it measured, ERROR for what cannot be looked at.
         Raises NoMeasurement where it turns out to be none."""
 
-    def doubt(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
+    def reconsidered(self, lab: Lab, case: PlanCase, checks: Sequence[Check]) -> Sequence[Check]:
         """Checks of a port: ERROR instead of FAIL where that is not known to be the switch's fault."""
 
     def explain(self, lab: Lab) -> str:

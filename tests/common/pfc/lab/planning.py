@@ -10,7 +10,7 @@ from typing import Any
 
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.ports import ConnectedPort, choose_pair, hosts_behind, told_apart
+from ..model.ports import ConnectedPort, choose_pair, hosts_behind, with_generators
 from ..model.qos import check_same_classes, read_port_qos, read_shared_buffer
 from .clock import Clock
 from .counter_polling import read_poll_delays
@@ -46,7 +46,7 @@ def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
 def plan_measured(state: SwitchState, ports: Sequence[ConnectedPort], asked: PortRequest) -> PortPlan:
     """Plans a port of the switch that is measured; raises QualificationError where it cannot be."""
     device = state.device
-    own = told_apart([port for port in ports if port.device == device], asked.same_generator)
+    own = with_generators([port for port in ports if port.device == device], asked.same_generator)
     pair = choose_pair(own, asked.port_under_test, asked.tx_port, state.interfaces)
     for option in options():
         state = option.prepared(state, pair, own, asked)

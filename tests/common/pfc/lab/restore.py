@@ -73,7 +73,7 @@ class SwitchRestorer:
         try:
             yield reservation
         finally:
-            insist("the watchdog", lambda: self._restore_once(reservation), reservation, self._clock)
+            put_back_or_raise("the watchdog", lambda: self._restore_once(reservation), reservation, self._clock)
 
     def _reserve(self) -> Reservation:
         """Reserves the switch as an option does it, else by reading what it has now."""
@@ -121,7 +121,7 @@ class SwitchRestorer:
         checked(self._host, "give_up", run_batch(self._host, {"give_up": reservation.give_up()}))
 
 
-def insist(what: str, put_back: Callable[[], None], reservation: Reservation, clock: Clock) -> None:
+def put_back_or_raise(what: str, put_back: Callable[[], None], reservation: Reservation, clock: Clock) -> None:
     """Puts something back; a switch that does not answer gets some time to come back, or raises QualificationError."""
     lost: list[SwitchUnreachable] = []
 

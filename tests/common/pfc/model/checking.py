@@ -123,26 +123,26 @@ def held_by_pauses(place: Place, subject: PortUnderTest, flow: FlowStats, what: 
     return fail_unless("back-pressure", place, pauses >= max(1, least), f"{expected} {what}", pauses)
 
 
-def sent_as_due(subject: PortUnderTest, flow: FlowStats, pushed: int, meant_to_be_held: bool, when: str) -> Check:
+def sent_as_due(subject: PortUnderTest, flow: FlowStats, pauses: int, meant_to_be_held: bool, when: str) -> Check:
     """A data flow was sent as it was due: ERROR where not. Of one that is meant to be held a single frame is enough.
-    One that the switch's own pauses held back passes here: `never_taken` judges it. `pushed`: PFC frames for its
+    One that the switch's own pauses held back passes here: `never_taken` judges it. `pauses`: PFC frames for its
     priority that the switch sent to its sender meanwhile; `when`: for the message, `in the storm`."""
     least = 1 if meant_to_be_held else least_load(subject, flow.plan)
     place = at_priority(subject, priority_of(flow))
     if flow.plan.enters and flow.plan.enters != subject.pair.tx.port:
         place = at_sender(subject, flow)
-    met = flow.frames_tx >= least or pushed > 0
+    met = flow.frames_tx >= least or pauses > 0
     return error_unless("load-applied", place, met, f"at least {least} frames sent {when}", flow.frames_tx)
 
 
 def never_taken(
-    subject: PortUnderTest, flows: Iterable[FlowStats], pushed: Sequence[int], when: str
+    subject: PortUnderTest, flows: Iterable[FlowStats], pauses: Sequence[int], when: str
 ) -> Iterator[Check]:
     """Flows of which the switch took no frame at all, because it paused their sender from the first one on: FAIL. There
-    is no check of any other flow. `pushed`: PFC frames for priorities 0 to 7 that the switch sent to their sender
+    is no check of any other flow. `pauses`: PFC frames for priorities 0 to 7 that the switch sent to their sender
     meanwhile; `when`: for the message, `in the storm`."""
     for flow in flows:
-        frames = pushed[priority_of(flow)]
+        frames = pauses[priority_of(flow)]
         if flow.frames_tx == 0 and frames > 0:
             expected = f"frames taken by the switch {when}, which sent {frames} PFC frames to their sender"
             yield fail_unless("load-taken", at_sender(subject, flow), False, expected, 0)

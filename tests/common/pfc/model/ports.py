@@ -115,7 +115,7 @@ def choose_pair(
     return PortPair(rx, _find_tx(rx, list(by_name.values()), states))
 
 
-def told_apart(ports: Sequence[ConnectedPort], same_generator: bool = False) -> list[ConnectedPort]:
+def with_generators(ports: Sequence[ConnectedPort], same_generator: bool = False) -> list[ConnectedPort]:
     """Ports with the traffic generator that each counts as: both ports of a pair have to be on different ones. Where
     one chassis has all ports, that is the card (`10.0.0.5;2` of the location `10.0.0.5;2;1`), if there are several;
     with `same_generator` it is the port itself."""

@@ -17,7 +17,7 @@ from ..lab.planning import measured_device, open_lab, plan_measured
 from ..lab.port_plan import LabFacts, PortPlan, PortRequest
 from ..lab.generator import SETTLE_S
 from ..model.errors import QualificationError
-from ..model.ports import ConnectedPort, PortPair, natural, summary, told_apart
+from ..model.ports import ConnectedPort, PortPair, natural, summary, with_generators
 from .waves import Pairing, pair_ports, plan_waves
 
 STORM_LEAD_S = 1
@@ -171,7 +171,7 @@ def plan_sweep(facts: LabFacts, device: str, asked: PortRequest) -> SweepPlan:
     own = [port for port in facts.ports if port.device == state.device]
     if not own:
         raise QualificationError(f"{state.device}: the links file connects no port of it to a traffic generator")
-    pairing = pair_ports(told_apart(own, asked.same_generator), state.interfaces)
+    pairing = pair_ports(with_generators(own, asked.same_generator), state.interfaces)
     if named := next(filter(None, (option.pauses_named(facts.testbed) for option in options())), ""):
         return SweepPlan(state, pairing, {}, {port.port: _paused_elsewhere(port, named) for port in own})
     plans = dict[str, PortPlan]()

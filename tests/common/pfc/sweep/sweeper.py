@@ -208,8 +208,8 @@ class Sweeper:
             found = [finding if finding.invalid else replace(finding, further=[*finding.further, *checks])
                      for finding, checks in zip(found, further, strict=True)]
         for auditor in self._auditors:  # before other measurements are made
-            found = [replace(one, checks=auditor.doubt(lab, self._how.case, one.checks),
-                             further=auditor.doubt(lab, self._how.case, one.further))
+            found = [replace(one, checks=auditor.reconsidered(lab, self._how.case, one.checks),
+                             further=auditor.reconsidered(lab, self._how.case, one.further))
                      for lab, one in zip(labs, found, strict=True)]
         for auditor, shared in shared_with:
             if shared and not self._how.all_or_none:

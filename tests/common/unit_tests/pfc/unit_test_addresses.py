@@ -372,7 +372,7 @@ HELD = dataclasses.replace(FAILED, status=Status.PASS)
 ])
 def test_what_failed_says_nothing_where_a_port_channel_went_down(down, status):
     """Of its pair; and no case begins while one is."""
-    found = PortChannelAuditor().doubt(lab_in_channels([down]), PlanCase("pause", "PFC-1"), [FAILED, HELD])
+    found = PortChannelAuditor().reconsidered(lab_in_channels([down]), PlanCase("pause", "PFC-1"), [FAILED, HELD])
     assert [check.status for check in found] == [status, Status.PASS], found
     if status is Status.FAIL:
         PortChannelAuditor().begin(lab_in_channels([down]))
@@ -397,7 +397,7 @@ def test_of_ports_measured_at_once_each_is_looked_at(first, then, status):
           for port, number in ((subject.pair.rx, 8), (subject.pair.tx, 12)))))
     auditor = PortChannelAuditor()
     auditor.begin(SimpleNamespace(subject=other, dut=lab.dut, config_db=CHANNELS))
-    found = auditor.doubt(lab, PlanCase("port-sweep", "SWEEP-1"), [FAILED])
+    found = auditor.reconsidered(lab, PlanCase("port-sweep", "SWEEP-1"), [FAILED])
     assert [check.status for check in found] == [status], found
 
 
@@ -407,4 +407,4 @@ def test_a_switch_without_them_is_not_asked():
         "PORTCHANNEL_MEMBER": {"PortChannel3|Ethernet4": {}, "PortChannel3|Ethernet68": {}}})
     auditor = PortChannelAuditor()
     auditor.begin(lab)
-    assert auditor.doubt(lab, PlanCase("pause", "PFC-1"), [FAILED]) == [FAILED], "it stands"
+    assert auditor.reconsidered(lab, PlanCase("pause", "PFC-1"), [FAILED]) == [FAILED], "it stands"

@@ -115,7 +115,7 @@ def test_an_asic_that_has_none_is_left_alone(switch, monkeypatch):
     with stopped(switch) as lease:
         auditor, lab = AgingAuditor(), lab_of(switch, lease)
         auditor.begin(lab)
-        [drained] = auditor.doubt(lab, SINGLE_LOSSLESS, [check("held-frames-drained")])
+        [drained] = auditor.reconsidered(lab, SINGLE_LOSSLESS, [check("held-frames-drained")])
         assert drained.status is Status.FAIL, drained
         assert is_on(switch) and not lease.scripts, "it is on again"
 
@@ -153,7 +153,7 @@ def test_what_cannot_be_switched_off_makes_an_error_of_a_failed_check(switch, pr
     with stopped(switch) as lease:
         auditor, lab = AgingAuditor(), lab_of(switch, lease)
         auditor.begin(lab)
-        drained, *others = auditor.doubt(lab, SINGLE_LOSSLESS, checks)
+        drained, *others = auditor.reconsidered(lab, SINGLE_LOSSLESS, checks)
     assert others == checks[1:] and drained.status is Status.ERROR, others
     expected = "expected all 9 frames received, got 7, where held frames may be dropped: " + f"{NAME}: {sentence}"
     assert drained.message.startswith(f"{NAME} Ethernet0 priority 3: {expected.format(name=NAME)}"), drained.message
@@ -168,8 +168,8 @@ def test_frames_are_lost_for_other_reasons_where_none_is_held(switch):
         auditor, lab = AgingAuditor(), lab_of(switch, lease)
         auditor.begin(lab)
         both = [check("nothing-lost"), lossy]
-        assert auditor.doubt(lab, FAN_IN, both) == both, "a lossy check, and one of another family"
-        held = auditor.doubt(lab, HEADROOM, [check("nothing-lost"), check("no-queue-drops")])
+        assert auditor.reconsidered(lab, FAN_IN, both) == both, "a lossy check, and one of another family"
+        held = auditor.reconsidered(lab, HEADROOM, [check("nothing-lost"), check("no-queue-drops")])
     assert {one.status for one in held} == {Status.ERROR}, held
 
 
@@ -182,7 +182,7 @@ def test_every_switch_that_a_case_goes_through_is_switched(switch, tmp_path):
         lab.others["second"] = Dut(second)
         auditor.begin(lab)
         assert not is_on(switch), "it is switched off"
-        [drained] = auditor.doubt(lab, SINGLE_LOSSLESS, [check("held-frames-drained")])
+        [drained] = auditor.reconsidered(lab, SINGLE_LOSSLESS, [check("held-frames-drained")])
     assert drained.status is Status.ERROR and f"{second.hostname}: the VOQ watchdog" in drained.message, drained.status
 
 

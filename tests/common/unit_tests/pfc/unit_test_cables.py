@@ -220,15 +220,15 @@ def test_what_failed_over_a_bad_cable_is_error_and_what_passed_stands():
     passed = replace(failed, status=Status.PASS, seen=0)
     auditor.begin(lab)
     auditor.audit([lab], PAUSES)
-    assert list(auditor.doubt(lab, PAUSES, [failed, passed])) == [failed, passed], "the cables were sound"
+    assert list(auditor.reconsidered(lab, PAUSES, [failed, passed])) == [failed, passed], "the cables were sound"
     auditor.begin(lab)
     host.flaps = {RX: "2"}
     auditor.audit([lab], PAUSES)
     seen = "12, and the link of Ethernet0 went down and up: 2 changes counted by the switch"
-    assert list(auditor.doubt(lab, PAUSES, [failed, passed])) == [
+    assert list(auditor.reconsidered(lab, PAUSES, [failed, passed])) == [
         replace(failed, status=Status.ERROR, seen=seen), passed], "they were not"
     auditor.begin(lab)
-    assert list(auditor.doubt(lab, PAUSES, [failed])) == [failed], "the next case begins anew"
+    assert list(auditor.reconsidered(lab, PAUSES, [failed])) == [failed], "the next case begins anew"
     assert auditor.explain(lab) == "", "it has nothing to say of a preflight"
 
 

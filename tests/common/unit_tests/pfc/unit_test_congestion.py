@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tests.common.pfc.cases.congestion import (
-    WALL, LoadRun, Timing, _drop_bytes_agree, _drops_counted, judge, offered_load, timing, validity,
+    WALL, LoadRun, SteadyWindow, _drop_bytes_agree, _drops_counted, judge, offered_load, timing, validity,
 )
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
@@ -104,7 +104,8 @@ def failed(times, more_dropped, got):
 
 
 @pytest.mark.parametrize(("times", "more", "lacking"), [
-    (Timing(0.1, 0.1), 0, False), (Timing(0.1, 0.1), 1, True), (WALL, OWN_FRAMES, False), (WALL, OWN_FRAMES + 1, True),
+    (SteadyWindow(0.1, 0.1), 0, False), (SteadyWindow(0.1, 0.1), 1, True),
+    (WALL, OWN_FRAMES, False), (WALL, OWN_FRAMES + 1, True),
     (WALL, -1, True),
 ])
 def test_drops_that_are_counted(times, more, lacking):
@@ -135,7 +136,7 @@ def test_the_priority_whose_drops_are_not_counted_is_named_where_there_is_only_o
     """Each of two priorities loses 100 frames; a priority group says of none which it was."""
     bench = lab(100)
     tx, read = bench.subject.pair.tx, bench.dut.counters()
-    load = offered_load(bench, [IngressLoad(tx, (0, 1), 150, 1.0)], times=Timing(0.1, 0.1))
+    load = offered_load(bench, [IngressLoad(tx, (0, 1), 150, 1.0)], times=SteadyWindow(0.1, 0.1))
     flows = [FlowPlan(f"data {one}", Role.TEST, one, 1024, 75.0, seconds=1, enters=tx.port) for one in (0, 1)]
     counted = sum(queues.values())
     drops = DataCounters(PortCounts(0, 0, 0, 200 - groups), {tx.port: PortCounts(0, groups, 0, 0)}, {}, queues,
@@ -163,12 +164,12 @@ def test_drops_of_virtual_output_queues_are_not_known(asic, status):
 
 
 @pytest.mark.parametrize(("times", "mix", "frames", "counted", "passes"), [
-    (Timing(0.1, 0.1), (), 100, {0: 102_400}, True), (Timing(0.1, 0.1), (), 100, {0: 102_000}, True),
-    (Timing(0.1, 0.1), (), 100, {0: 101_999}, False), (Timing(0.1, 0.1), (), 100, {0: 106_400}, True),
-    (Timing(0.1, 0.1), (), 100, {0: 106_401}, False), (Timing(0.1, 0.1), (), 100, {0: 0}, False),
-    (Timing(0.1, 0.1), (), 0, {0: 0}, True), (Timing(0.1, 0.1), (), 0, {0: 1}, False),
-    (Timing(0.1, 0.1), ((64, 7), (1518, 1)), 100, {0: 6_000}, True),
-    (Timing(0.1, 0.1), ((64, 7), (1518, 1)), 100, {0: 155_801}, False),
+    (SteadyWindow(0.1, 0.1), (), 100, {0: 102_400}, True), (SteadyWindow(0.1, 0.1), (), 100, {0: 102_000}, True),
+    (SteadyWindow(0.1, 0.1), (), 100, {0: 101_999}, False), (SteadyWindow(0.1, 0.1), (), 100, {0: 106_400}, True),
+    (SteadyWindow(0.1, 0.1), (), 100, {0: 106_401}, False), (SteadyWindow(0.1, 0.1), (), 100, {0: 0}, False),
+    (SteadyWindow(0.1, 0.1), (), 0, {0: 0}, True), (SteadyWindow(0.1, 0.1), (), 0, {0: 1}, False),
+    (SteadyWindow(0.1, 0.1), ((64, 7), (1518, 1)), 100, {0: 6_000}, True),
+    (SteadyWindow(0.1, 0.1), ((64, 7), (1518, 1)), 100, {0: 155_801}, False),
     (WALL, (), 1100, {0: 1_020_000}, True), (WALL, (), 1100, {0: 1_019_999}, False), (WALL, (), 1100, {0: 0}, False),
     (WALL, (), 0, {0: 9_000 * OWN_FRAMES}, True), (WALL, (), 100, {}, None),
 ])

@@ -234,7 +234,7 @@ class Witness:
                   for port in ports]
         return [[check] for check in checks]
 
-    def doubt(self, lab, case, checks):
+    def reconsidered(self, lab, case, checks):
         """None."""
         return checks
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.common.pfc.cases import class_pauses
-from tests.common.pfc.cases.pause_pattern import alike
+from tests.common.pfc.cases.pause_pattern import same_classes
 from tests.common.pfc.cases.timing import (
     BRIEF_COUNT, COURSES, PAUSE_LENGTH, REFRESHED, SHORT, SHORT_COUNT, Course, TimingRun, Window, _share_left,
     as_due, due_in_window, in_window, off_scale,
@@ -36,10 +36,10 @@ def test_response_times_are_those_of_the_table():
 
 def test_rates_and_lengths_at_100_gigabits():
     """6 pauses in 4 ms are 1500 a second, each 335.54 us long: half of the time."""
-    pauses = alike((3,), (0xFFFF, 0), count=6)
+    pauses = same_classes((3,), (0xFFFF, 0), count=6)
     assert pauses.fps(100_000) == 1500, f"got {pauses.fps(100_000)}"
     assert float(pauses.held(3, 100_000).seconds) == pytest.approx(335.5392e-6), f"got {pauses.held(3, 100_000)}"
-    ended = alike((3,), (0xFFFF, 0), (0, 100), count=6)
+    ended = same_classes((3,), (0xFFFF, 0), (0, 100), count=6)
     assert ended.held(3, 100_000) == Held(Fraction(1, 10_000), 1), f"got {ended.held(3, 100_000)}"
     named = ended.named(100_000)
     assert named == "pauses of 65535 quanta for 3, after 100.0 us 0 quanta for 3, 1500 a second", named
@@ -212,7 +212,7 @@ def test_data_of_storms_by_the_wall_clock_has_time_for_the_calls():
     assert lasting.data == lasting.lead + 3 * (lasting.storm + lasting.gap) + 3, lasting
 
 
-WINDOW = Window(1, (3,), alike((3,), (0xFFFF, 0), count=6))
+WINDOW = Window(1, (3,), same_classes((3,), (0xFFFF, 0), count=6))
 
 
 def run_of(seconds, exact):
