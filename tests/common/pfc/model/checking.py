@@ -113,25 +113,30 @@ def least_load(subject: PortUnderTest, plan: FlowPlan) -> int:
 
 
 def held_by_pauses(place: Place, subject: PortUnderTest, flow: FlowStats, what: str, pauses: int) -> Check:
-    """The switch counted as many PFC frames sent as it takes to hold a data flow's sender for so long that the flow
-    lacks what it does: none holds it for longer than 65535 quanta (802.3 Annex 31B)."""
+    """The switch counted as many PFC frames sent as it takes to hold a data flow's sender."""
+    least = _pauses_to_hold(subject, flow)
+    expected = f"at least {least}" if least > 1 else "more than 0"
+    return fail_unless("back-pressure", place, pauses >= least, f"{expected} {what}", pauses)
+
+
+def _pauses_to_hold(subject: PortUnderTest, flow: FlowStats) -> int:
+    """PFC frames that it takes at least to hold a data flow's sender for so long that the flow lacks what it does: none
+    holds it for longer than 65535 quanta (802.3 Annex 31B)."""
     due = max(1, least_load(subject, flow.plan))
     lacks_s = Fraction(flow.plan.seconds or 0) * (due - flow.frames_tx) / due
     entered_by = subject.ports[flow.plan.enters or subject.pair.tx.port]
-    least = floor(lacks_s / pause_seconds(MAX_QUANTA, entered_by.speed_mbps))
-    expected = f"at least {least}" if least > 1 else "more than 0"
-    return fail_unless("back-pressure", place, pauses >= max(1, least), f"{expected} {what}", pauses)
+    return max(1, floor(lacks_s / pause_seconds(MAX_QUANTA, entered_by.speed_mbps)))
 
 
 def sent_as_due(subject: PortUnderTest, flow: FlowStats, pauses: int, meant_to_be_held: bool, when: str) -> Check:
     """A data flow was sent as it was due: ERROR where not. Of one that is meant to be held a single frame is enough.
-    One that the switch's own pauses held back passes here: `never_taken` judges it. `pauses`: PFC frames for its
-    priority that the switch sent to its sender meanwhile; `when`: for the message, `in the storm`."""
+    One that the switch's own pauses held back, as many as it takes, passes here: `never_taken` judges it. `pauses`: PFC
+    frames for its priority that the switch sent to its sender meanwhile; `when`: for the message, `in the storm`."""
     least = 1 if meant_to_be_held else least_load(subject, flow.plan)
     place = at_priority(subject, priority_of(flow))
     if flow.plan.enters and flow.plan.enters != subject.pair.tx.port:
         place = at_sender(subject, flow)
-    met = flow.frames_tx >= least or pauses > 0
+    met = flow.frames_tx >= least or pauses >= _pauses_to_hold(subject, flow)
     return error_unless("load-applied", place, met, f"at least {least} frames sent {when}", flow.frames_tx)
 
 
@@ -143,7 +148,7 @@ def never_taken(
     meanwhile; `when`: for the message, `in the storm`."""
     for flow in flows:
         frames = pauses[priority_of(flow)]
-        if flow.frames_tx == 0 and frames > 0:
+        if flow.frames_tx == 0 and frames >= _pauses_to_hold(subject, flow):
             expected = f"frames taken by the switch {when}, which sent {frames} PFC frames to their sender"
             yield fail_unless("load-taken", at_sender(subject, flow), False, expected, 0)
 

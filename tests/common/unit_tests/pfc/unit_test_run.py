@@ -280,7 +280,7 @@ def test_load_short_of_its_due_is_error_unless_the_switch_held_it():
     phases = {**measurement.phases, "paused": {**measurement.phases["paused"], name: short}}
     starved = dataclasses.replace(measurement, phases=phases)
     assert [check.name for check in unmet(validity(starved))] == ["load-applied"], unmet(validity(starved))
-    pfc_tx = {**starved.during.pfc_tx, "Ethernet64": (9, 9, 9, 9 + PUSHED, 10, 9, 9, 9)}
+    pfc_tx = {**starved.during.pfc_tx, "Ethernet64": (9, 9, 9, 9 + PUSHED, 9 + PUSHED, 9, 9, 9)}
     pushed = dataclasses.replace(
         starved,
         during=dataclasses.replace(starved.during, pfc_tx=pfc_tx),

@@ -86,9 +86,7 @@ class StormRound(WatchdogRun):
         return {**super().details(), "first_storm": self.first, "second_storm": self.second}
 
 
-def all_to_all(
-    lab: Lab, case: PlanCase, target: Target, before: DutCounters, timers: Timers, loads: Loads
-) -> RunInParts:
+def all_to_all(lab: Lab, target: Target, before: DutCounters, timers: Timers, loads: Loads) -> RunInParts:
     """Two rounds, the watchdog running on. In the first one the storm on the other port begins first, so that the port
     under test gets its own beside one; what that leaves wrong shows in the second, where its storm is the first."""
     lab.subject.qos.check_reached(target)

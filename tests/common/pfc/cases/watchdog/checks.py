@@ -11,13 +11,12 @@ from ...lab.watchdog import DROP, OPERATIONAL, STORMED, Timers
 from ...lab.watchdog_deviations import drops_what_comes_in
 from ...model.checking import (
     Place, at_flow, at_least, at_port, at_priorities, at_priority, at_queue, at_sender, error_unless,
-    everything_received, fail_unless, held_by_pauses, least_load, none_of, nothing_received, priority_of, sent_as_due,
-    way,
+    everything_received, fail_unless, least_load, none_of, nothing_received, priority_of, sent_as_due, way,
 )
 from ...model.counters import DutCounters, WatchdogRow
 from ...model.measurement import NEVER_STORMED, CaseRun
 from ...model.traffic import FlowStats, Role
-from ...record.verdict import Check, Status
+from ...record.verdict import Check
 from ..storm_length import storm_held
 from ..validity import counters_kept, links_kept, load_applied, lossy_in_background, storm_stopped
 
@@ -210,8 +209,7 @@ def applied_again(run: WatchdogRun, when: str = "after the storm") -> Iterator[C
     by to hold it for so long. `when`: for the messages."""
     for flow in run.flows("resumed"):
         pauses = run.pfc_sent_after(flow.plan.enters)[priority_of(flow)]
-        is_held = held_by_pauses(at_flow(run.subject, flow), run.subject, flow, "", pauses).status is Status.PASS
-        yield sent_as_due(run.subject, flow, pauses if is_held else 0, False, when)
+        yield sent_as_due(run.subject, flow, pauses, False, when)
 
 
 def works_again(run: WatchdogRun, when: str = "after the storm") -> Iterator[Check]:
