@@ -5,7 +5,7 @@ import pytest
 
 from scripts.campaign.entries import ROOT
 from tests.common.pfc.cases.congestion import SHARE_FRAMES, SHARE_TOLERANCE
-from tests.common.pfc.cases.group_room import BORDER_CELLS, MOST_CELL_BYTES
+from tests.common.pfc.cases.group_room import BORDER_CELLS, MOST_CELL_BYTES, UNIT_CELLS
 from tests.common.pfc.cases.headroom import FRAME_BYTES
 from tests.common.pfc.cases.switch_counters import OWN_FRAMES, own_frames
 from tests.common.pfc.cases.timing import COURSES, EDGE_FRAMES, PAUSE_LENGTH
@@ -35,8 +35,10 @@ def rows() -> dict[str, tuple[str, str, str]]:
     ("paused-long-enough", f"{RESPONSE_US + FRAME_US + EDGE_FRAMES * FRAME_US / 6:.1f} us of each pause", "1 %"),
     ("resumed", f"{(EDGE_FRAMES + 0.2) * FRAME_US * 4:.1f} us", "a second"),
     ("sender-resumed", f"{PAUSE_US / 4:.0f} us", "not made"),
-    ("headroom-full", "1 cell (208 bytes)", f"{FRAME_BYTES + MOST_CELL_BYTES} bytes too few, {MOST_CELL_BYTES} too"),
-    ("xoff-threshold", f"{BORDER_CELLS + 1} cells", "not made"),
+    ("headroom-full", f"1 cell (208 bytes) too few, 2 where the cell does not show; {UNIT_CELLS} too many",
+     f"{FRAME_BYTES + MOST_CELL_BYTES} bytes too few, {UNIT_CELLS * MOST_CELL_BYTES} too many"),
+    ("xoff-threshold", f"{BORDER_CELLS + 1} cells early, of one priority of several 3; {UNIT_CELLS + 1} late",
+     "not made"),
     ("share-by-weight", f"{SHARE_FRAMES + 1} frames", f"{SHARE_TOLERANCE:.0%}".replace("%", " %")),
     ("detection-time", f"{PAUSE_US / 1000:.2f} ms", f"{LATE_MS} ms"),
     ("drops-counted", "1 frame", f"{EDGE_PERCENT} %"),

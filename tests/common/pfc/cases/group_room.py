@@ -20,6 +20,8 @@ MOST_CELL_BYTES = 384
 BORDER_CELLS = 1
 """Cells that may be left over where shared bytes end: as much as a cell is too large, or another group took before.
 (What headroom had in it is known by its watermark.)"""
+UNIT_CELLS = 8
+"""Some switches keep thresholds in units of so many cells, and round what a profile says up: never less than that."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,9 @@ from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
 from .fresh_watermarks import clear_watermarks
 from .group_profiles import profiles_command, read_profile
-from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, GroupRoom, cell_bytes, off_cells
+from .group_room import (
+    BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, UNIT_CELLS, GroupRoom, cell_bytes, off_cells,
+)
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
@@ -369,10 +371,10 @@ def _counted(place: Place, filled: Filled) -> Check:
 
 
 def _limit(place: Place, filled: Filled) -> Check:
-    """No more headroom is used than the profile gives, the rest of its last cell apart."""
+    """No more headroom is used than the profile gives, the rest of its last unit of cells apart."""
     headroom = filled.headroom
     expected = f"no more than the {headroom.xoff_bytes} bytes of {headroom.profile} used"
-    met = filled.used < headroom.xoff_bytes + (filled.cell or MOST_CELL_BYTES)
+    met = filled.used < headroom.xoff_bytes + UNIT_CELLS * (filled.cell or MOST_CELL_BYTES)
     return fail_unless("headroom-limit", place, met, expected, filled.used)
 
 
@@ -389,16 +391,16 @@ def _full(place: Place, filled: Filled) -> Check:
 
 
 def _threshold(place: Place, filled: Filled) -> Iterator[Check]:
-    """XOFF was sent when its threshold was reached, no cell sooner or later: what the group took is what it may take
-    before, and what headroom had in it (`group_room`)."""
+    """XOFF was sent when its threshold was reached, no cell sooner and no unit of cells later: what the group took is
+    what it may take before, and what headroom had in it (`group_room`)."""
     if filled.before_xoff is None or filled.off is None:
         return
     cell = filled.cell or MOST_CELL_BYTES
     due = (filled.before_xoff + filled.used) / cell
     frames = filled.flow.frames_rx
     expected = f"{float(due):.0f} frames taken, of {cell} bytes each, up to the XOFF threshold of"
-    expected += f" {filled.headroom.profile} and in the headroom ({BORDER_CELLS} more or less)"
-    yield fail_unless("xoff-threshold", place, abs(filled.off) <= BORDER_CELLS, expected, frames)
+    expected += f" {filled.headroom.profile} and in the headroom ({BORDER_CELLS} less, {UNIT_CELLS} more)"
+    yield fail_unless("xoff-threshold", place, -BORDER_CELLS <= filled.off <= UNIT_CELLS, expected, frames)
 
 
 def _queue_shown(run: HeadroomRun, priority: int, filled: Filled) -> Iterator[Check]:

@@ -1,13 +1,14 @@
 """What has to hold before a storm on held senders is judged: storm, load, headroom that leaves senders some time."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.headroom import (
-    Delays, Filled, Headroom, HeadroomRun, _queue_shown, check_shared, covered, queues_delay_s,
+    Delays, Filled, Headroom, HeadroomRun, _limit, _queue_shown, _threshold, check_shared, covered, queues_delay_s,
 )
 from tests.common.pfc.cases.group_profiles import profiles_command
 from tests.common.pfc.cases.group_room import GroupRoom
@@ -15,6 +16,7 @@ from tests.common.pfc.cases.hold_in_storm import HeldRun, Hold, storm_ran_and_lo
 from tests.common.pfc.cases.switch_counters import delay_s, queues_used
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
+from tests.common.pfc.model.checking import at_priority
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import SharedBuffer
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
@@ -94,6 +96,21 @@ def test_the_watermark_of_a_queue_that_held_everything(used, status):
     made = list(_queue_shown(HeadroomRun(**vars(run), filled={3: filled}, others={}), 3, filled))
     assert [check.status for check in made] == ([] if status is None else [status]), made
     assert all("watermark of queue UC3, which held 1024000" in check.expected for check in made), made
+
+
+@pytest.mark.parametrize("cells, headroom_cells, bad", [
+    (0, 0, []), (-2, 0, ["xoff-threshold"]), (8, 0, []), (10, 0, ["xoff-threshold"]), (2, 4, []),
+    (0, 8, ["headroom-limit"]),
+])
+def test_a_switch_may_round_thresholds_up_to_eight_cells(cells, headroom_cells, bad):
+    """Of 208 bytes: so many more (fewer) before XOFF, and so many more in the headroom than its profile has."""
+    headroom = Headroom(3, "large", 796 * 208, 5)
+    frames = 17_438 + cells + 796 + headroom_cells
+    flow = FlowStats(FlowPlan("data", Role.TEST, 3, 64), False, frames + 9, frames)
+    filled = Filled(headroom, Delays(0, 1), flow, (796 + headroom_cells) * 208, 9, Fraction(17_438 * 208))
+    place = at_priority(held_run(5000).subject, 3)
+    made = [_limit(place, filled), *_threshold(place, filled)]
+    assert [check.name for check in made if check.status is not Status.PASS] == bad, made
 
 
 @pytest.mark.parametrize("pool, status, is_read", [
