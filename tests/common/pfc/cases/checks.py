@@ -32,8 +32,8 @@ def storm_and_load(run: Measurement) -> Iterator[Check]:
         yield storm_running(at_tested(run), running, stopped)
         yield from storm_stopped(at_tested(run), [stopped], "the storm stopped before held frames were counted")
     held = [Role.TEST] if run.scenario.holds else []  # these are judged after the storm: `resumed-rate`
-    yield from load_applied(run.subject, run.flows("paused"), run.pfc_sent(), "in the storm", held)
-    yield from load_applied(run.subject, run.flows("resumed"), run.pfc_sent_after(), "after the storm", held)
+    yield from load_applied(run.subject, run.flows("paused"), run.pfc_sent, "in the storm", held)
+    yield from load_applied(run.subject, run.flows("resumed"), run.pfc_sent_again, "after the storm", held)
 
 
 def judge(run: Measurement) -> list[Check]:
@@ -115,7 +115,7 @@ def _back_pressure(run: Measurement) -> Iterator[Check]:
         yield held_by_pauses(place, run.subject, flow, f"PFC frames sent out of {tx} to hold the sender", sent)
     yield from no_pause_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
     data = run.flows("paused", Role.TEST, Role.BACKGROUND)
-    yield from never_taken(run.subject, data, run.pfc_sent(), run.scenario.moment)
+    yield from never_taken(run.subject, data, run.pfc_sent, run.scenario.moment)
 
 
 def _background(run: Measurement) -> Iterator[Check]:
@@ -133,7 +133,7 @@ def _after_the_storm(run: Measurement) -> Iterator[Check]:
     test = run.flows("drained", Role.TEST)
     when = "once the storm had stopped"
     yield from everything_received("held-frames-drained", run.subject, test, when, partial(_lost_at, run))
-    yield from never_taken(run.subject, run.flows("resumed"), run.pfc_sent_after(), "after the storm")
+    yield from never_taken(run.subject, run.flows("resumed"), run.pfc_sent_again, "after the storm")
     for flow in run.flows("resumed", Role.TEST):
         place = at_priority(run.subject, priority_of(flow))
         least = least_load(run.subject, flow.plan)

@@ -28,13 +28,13 @@ from .counted_bytes import byte_bounds
 from .frames import FrameMaker, all_times, pfc
 from .pause_counts import counted_for
 from .pauses import pause_lossless
+from .storm_length import storm_held
 from .switch_counters import (
     GROUPS, IN_OCTETS, OUT_OCTETS, PORTS, DataCounters, PortCounts, at_port_for, data_counters, data_commands,
     drops_delay_s, may_gain, of_group, own_frames, port_counts, port_hash, port_hash_command, priority_groups,
     watch_idle,
 )
 from .targets import all_lossless
-from .storm_length import storm_held
 from .validity import undisturbed
 
 PAUSES = PlanCase("count-pauses", "COUNT-1")

@@ -111,13 +111,13 @@ def measure(lab: Lab, target: Target, before: DutCounters) -> SizesRun:
 def validity(run: SizesRun) -> Iterator[Check]:
     """Whether every size was sent."""
     yield from undisturbed(run)
-    yield from load_applied(run.subject, run.flows("sent"), run.pfc_sent(), "in all")
+    yield from load_applied(run.subject, run.flows("sent"), run.pfc_sent, "in all")
 
 
 def judge(run: SizesRun) -> Iterator[Check]:
     """Every frame arrives, and nobody is held."""
     flows = run.flows("sent")
-    yield from never_taken(run.subject, flows, run.pfc_sent(), "in all")
+    yield from never_taken(run.subject, flows, run.pfc_sent, "in all")
     when = f"of every size from {run.sizes[0]} to {run.sizes[-1]} bytes"
     yield from everything_received("nothing-lost", run.subject, flows, when)
     yield from no_pause_sent("no-back-pressure", run, PRIORITIES)

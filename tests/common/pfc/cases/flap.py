@@ -21,7 +21,7 @@ from ..lab.watchdog import DROP, Timers, Watchdog
 from ..model.arithmetic import MAX_QUANTA, storm_fps
 from ..model.checking import (
     COUNTER, at_most, at_port, at_priority, at_queue, error_unless, everything_received, fail_unless, none_of,
-    priority_of, sent_as_due, storm_sent,
+    pauses_to_hold, priority_of, sent_as_due, storm_sent,
 )
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
@@ -90,11 +90,13 @@ class FlapRun(CaseRun):
 
     Attributes:
         still_down: the counters later on, the link still down.
+        quiet: the counters when the traffic before and in the flap had ended, the link up again.
         watched: the watchdog's statistics when it had been started; None: it was not.
         exact: whether flows go on at the instant at which their link comes up.
     """
 
     still_down: DutCounters
+    quiet: DutCounters
     watched: DutCounters | None
     exact: bool
 
@@ -196,10 +198,11 @@ def measure_flap(lab: Lab, way: LinkDown, target: Target, before: DutCounters) -
             if way.comes_up_in_storm:
                 phases[UP] = _stay_up(lab, target, phases[DOWN])
                 lab.generator.stop()
+            quiet = settled_counters(lab)
             phases[AFTER] = _send_after(lab, traffic)
         lab.clock.sleep(lab.delays.port_s)
         after = lab.dut.counters() if watched is None else watchdog.stop()
-    return FlapRun(lab.subject, before, down, after, target, phases, still_down, watched, lab.clock.exact)
+    return FlapRun(lab.subject, before, down, after, target, phases, still_down, quiet, watched, lab.clock.exact)
 
 
 def _watch(watchdog: Watchdog) -> DutCounters:
@@ -302,12 +305,13 @@ def flap_validity(run: FlapRun) -> Iterator[Check]:
     yield from _links(run)
     yield from counters_kept(run)
     yield from storm_sent(at_port(run.subject), run.flows(BEFORE, Role.STORM), 1)
-    yield from load_applied(run.subject, run.flows(BEFORE, Role.CLEAN), run.pfc_sent(), BEFORE, [Role.CLEAN])
+    yield from load_applied(run.subject, run.flows(BEFORE, Role.CLEAN), run.pfc_sent, BEFORE, [Role.CLEAN])
     if run.comes_up_in_storm:
         yield from came_up_in_storm(run)
-    pauses = changed(run.still_down.pfc_tx, run.after.pfc_tx, run.subject.pair.tx.port)
+    pauses = changed(run.quiet.pfc_tx, run.after.pfc_tx, run.subject.pair.tx.port)
     for flow in run.flows(AFTER):
-        yield sent_as_due(run.subject, flow, 0, pauses[priority_of(flow)] > 0, AFTER)
+        held = pauses[priority_of(flow)] >= pauses_to_hold(run.subject, flow)
+        yield sent_as_due(run.subject, flow, 0, held, AFTER)
 
 
 def came_up_in_storm(run: FlapRun) -> Iterator[Check]:

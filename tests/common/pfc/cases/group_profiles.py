@@ -50,12 +50,16 @@ def profiles_command(port: str) -> str:
 
 
 def read_profiles(printed: str) -> dict[str, GroupProfile]:
-    """The rows that `profiles_command` printed -> the profile of each, without a name where a row has none."""
+    """The rows that `profiles_command` printed -> the profile of each, without a name where a row has none. Raises
+    QualificationError for what is no such row."""
     found = {}
     for line in printed.splitlines():
         row, _, rest = line.partition(" ")
         name, _, fields = rest.partition(" ")
-        found[row] = GroupProfile(name, ast.literal_eval(fields.strip() or "{}"))
+        try:
+            found[row] = GroupProfile(name, dict(ast.literal_eval(fields.strip() or "{}")))
+        except (ValueError, SyntaxError, TypeError) as error:
+            raise QualificationError(f"{row} of APPL_DB: expected the fields of a profile, found {rest!r}") from error
     return found
 
 

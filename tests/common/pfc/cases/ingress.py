@@ -77,8 +77,7 @@ def ingress_applied(run: CaseRun, phase: str, when: str, held: Collection[int] =
 def ingress_taken(run: CaseRun, phase: str, when: str) -> Iterator[Check]:
     """Some of every flow that was counted in a phase was taken by the switch, whichever ports it entered by
     (`never_taken`)."""
-    for flow in run.flows(phase, Role.TEST, Role.BACKGROUND):
-        yield from never_taken(run.subject, [flow], run.pfc_sent_in_all(flow.plan.enters), when)
+    yield from never_taken(run.subject, run.flows(phase, Role.TEST, Role.BACKGROUND), run.pfc_sent_in_all, when)
 
 
 def equal_ports(subject: PortUnderTest, most: int = 2) -> tuple[ConnectedPort, ...]:

@@ -71,7 +71,7 @@ def global_pause(target: Target, qos: PortQos) -> Scenario:
     if missing:
         raise QualificationError(
             f"{qos.device} {qos.port}: DSCP_TO_TC_MAP|{qos.dscp_map} has no entry for DSCP {missing[:4]}"
-            f" ({len(missing)} of {len(DSCP_VALUES)}): {GLOBAL_PAUSE.plan_id} sends all of them"
+            f" ({len(missing)} of {len(DSCP_VALUES)}): 802.3x pauses are judged with all of them"
         )
     parts = {priority: len(dscps) for priority, dscps in qos.dscps.items()}
     return Scenario(Storm.GLOBAL, qos.reachable, (), parts, test_percent=100, background_percent=0)

@@ -33,9 +33,9 @@ from .engine import Procedure, Table, sending, settled_counters, unmet
 from .data_loads import DataLoad, data_flows
 from .group_profiles import profiles_command, read_profile
 from .resume_level import Resumption
+from .storm_length import storm_held
 from .storm_sequence import pause_storm
 from .switch_counters import priority_groups
-from .storm_length import storm_held
 from .validity import storm_stopped, undisturbed
 
 logger = logging.getLogger(__name__)
@@ -58,6 +58,7 @@ LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full befor
 LEAST_BYTES = 60  # without FCS
 XON_OFFSETS = 4  # of the headroom: what a group of SENT-3 has to drain is more than what came after XOFF
 ZERO_MAC = "00:00:00:00:00:00"
+PORT_ADDRESSES = 1024  # of the block that a switch's own address begins: as many as the largest has ports
 
 DEVIATIONS = (
     Deviation(
@@ -288,8 +289,8 @@ def _format(run: SentRun) -> Iterator[Check]:
                 lambda frame: frame.destination == PAUSE_ADDRESS.lower())
     yield _each(run, "source", "a unicast source that is not zero", lambda frame: frame.source, _is_unicast)
     if sends_own_source(run.subject.asic):
-        yield _each(run, "source-own", f"the switch's own address {own} as source", lambda frame: frame.source,
-                    lambda frame: frame.source == own)
+        yield _each(run, "source-own", f"the switch's own address {own}, or one of its ports, as source",
+                    lambda frame: frame.source, lambda frame: is_own_address(frame.source, own))
     yield _each(run, "ether-type", f"ether type 0x{MAC_CONTROL:04x}", lambda frame: f"0x{frame.ether_type:04x}",
                 lambda frame: frame.ether_type == MAC_CONTROL)
     yield _each(run, "operation-code", f"operation code 0x{PFC_OPERATION:04x}",
@@ -360,6 +361,15 @@ def _is_unicast(frame: ControlFrame) -> bool:
 
 def _unused_are_zero(frame: ControlFrame) -> bool:
     return not any(time for priority, time in enumerate(frame.times) if not frame.enable_vector >> priority & 1)
+
+
+def is_own_address(source: str, own: str) -> bool:
+    """Whether a MAC address is the switch's, or one of the block of its ports' own, which begins with it."""
+    return 0 <= _number(source) - _number(own) < PORT_ADDRESSES
+
+
+def _number(address: str) -> int:
+    return int(address.replace(":", ""), 16)
 
 
 def sends_own_source(asic: str) -> bool:

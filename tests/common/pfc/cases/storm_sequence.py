@@ -101,9 +101,12 @@ def measure(
         lab.generator.stop(sent.names(Role.STORM))
         lab.clock.sleep(SETTLE_S)
         phases["drained"] = drain(lab, sent.names(Role.STORM, Role.TEST))
+        drained = None if lab.clock.exact else lab.dut.counters()
         phases["resumed"] = _without_a_storm(lab, sent)
         after = lab.dut.counters(also=also)
-    return Measurement(lab.subject, before, during, after, scenario.tested, phases, scenario, lab.pause_source)
+    return Measurement(
+        lab.subject, before, during, after, scenario.tested, phases, scenario, lab.pause_source, drained=drained
+    )
 
 
 def _look_on(lab: Lab, scenario: Scenario, traffic: Traffic) -> None:

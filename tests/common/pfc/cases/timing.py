@@ -302,7 +302,7 @@ def validity(run: TimingRun) -> Iterator[Check]:
         yield from in_window(run, window)
         drained = run.flows(window.drained, Role.STORM)
         yield from storm_stopped(place, drained, "the storm stopped when all had drained")
-        yield from load_applied(run.subject, as_due(run, window, sent=True), run.pfc_sent(), "in the window")
+        yield from load_applied(run.subject, as_due(run, window, sent=True), run.pfc_sent, "in the window")
 
 
 def in_window(run: TimingRun, window: Window) -> Iterator[Check]:
@@ -346,7 +346,7 @@ def _of_window(run: TimingRun, window: Window) -> Iterator[Check]:
     when = f"in {window.pauses.named(run.subject.pair.speed_mbps)}"
     test, background = (run.flows(window.drained, role) for role in (Role.TEST, Role.BACKGROUND))
     data = run.flows(window.drained, Role.TEST, Role.BACKGROUND)
-    yield from never_taken(run.subject, data, run.pfc_sent(), when)
+    yield from never_taken(run.subject, data, run.pfc_sent, when)
     if run.course.fills_the_line:
         yield from _share_left(run, window, when)
     else:  # what is left of it is more than is asked for: all of it is taken

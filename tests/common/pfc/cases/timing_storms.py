@@ -26,11 +26,11 @@ from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .data_loads import DataLoad, data_flows
 from .scheduler_shares import HEAVIEST, read_scheduler, turn_frames
+from .storm_length import storm_held
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
 from .timing import EDGE_FRAMES, load_tolerance
 from .targets import all_lossless
-from .storm_length import storm_held
 from .validity import load_applied, storm_stopped, undisturbed
 
 STORMS = PlanCase("pause-storms-repeated", "TIME-5")
@@ -214,7 +214,7 @@ def storms_and_load(run: StormsRun) -> Iterator[Check]:
     if not run.exact:
         lasts = all(flow.transmitting for flow in run.flows(f"{STORM_NAMES[-1]} over", Role.TEST))
         yield error_unless("load-lasted", place, lasts, "data that outlasts the storms", "its end: they came late")
-    yield from load_applied(run.subject, run.flows("drained"), run.pfc_sent(), "in and between the storms")
+    yield from load_applied(run.subject, run.flows("drained"), run.pfc_sent, "in and between the storms")
 
 
 def judge(run: StormsRun) -> Iterator[Check]:
@@ -222,7 +222,7 @@ def judge(run: StormsRun) -> Iterator[Check]:
     for storm in STORM_NAMES:
         yield from _around(run, storm)
     test, background = (run.flows("drained", role) for role in (Role.TEST, Role.BACKGROUND))
-    yield from never_taken(run.subject, run.flows("drained"), run.pfc_sent(), f"in {TIMES} storms")
+    yield from never_taken(run.subject, run.flows("drained"), run.pfc_sent, f"in {TIMES} storms")
     yield from everything_received("nothing-lost", run.subject, test, f"after {TIMES} storms")
     yield from everything_received("background-unaffected", run.subject, background, f"in and after {TIMES} storms")
     yield from pauses_counted(run, run.storms)

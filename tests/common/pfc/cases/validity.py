@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from ..model.checking import Place, at_port, at_queue, error_unless, priority_of, sent_as_due
+from ..model.checking import Place, SentBy, at_port, at_queue, error_unless, priority_of, sent_as_due
 from ..model.counters import changed, fallen
 from ..model.measurement import CaseRun, PortUnderTest
 from ..model.traffic import FlowStats, Role
@@ -77,14 +77,15 @@ def storm_running(place: Place, counted: FlowStats, stopped: FlowStats) -> Check
 
 
 def load_applied(
-    subject: PortUnderTest, flows: Iterable[FlowStats], pauses: Sequence[int], when: str, held: Sequence[Role] = ()
+    subject: PortUnderTest, flows: Iterable[FlowStats], sent: SentBy, when: str, held: Sequence[Role] = ()
 ) -> Iterator[Check]:
     """The data flows among these sent what was due; of those that the switch is meant to hold (the roles `held`) any
-    frame is enough. `pauses`: PFC frames for priorities 0 to 7 that the switch sent to their sender meanwhile; `when`:
-    for the message, `in the storm`."""
+    frame is enough. `sent`: what the switch sent to their senders meanwhile; `when`: for the message, `in the storm`.
+    """
     for flow in flows:
         if flow.plan.role is not Role.STORM:
-            yield sent_as_due(subject, flow, pauses[priority_of(flow)], flow.plan.role in held, when)
+            pauses = sent(flow.plan.enters or None)[priority_of(flow)]
+            yield sent_as_due(subject, flow, pauses, flow.plan.role in held, when)
 
 
 def lossy_in_background(

@@ -285,8 +285,8 @@ def _unasked(found: Symptoms) -> bool:
 
 
 def _since_a_shutdown(found: Symptoms) -> bool:
-    """Whether nothing was wrong before the port was shut down: FLAP-3 is the first that does it, and in FLAP-2, where
-    its link alone goes down, pauses held."""
+    """Whether something is wrong in FLAP alone, and there from the first case on that shuts the port down: FLAP-3,
+    where pauses held in FLAP-2, in which the link alone goes down."""
     held = any((plan_id, name) == ("FLAP-2", "blocked-while-paused") for plan_id, name, _ in found.passed)
     since = ("FLAP-3", "FLAP-4") if held else ()
     return found.only(*since, "FLAP-5", "FLAP-6", "FLAP-7")
@@ -392,7 +392,7 @@ WATCHDOG = (
          _both(_all("dropped-in-storm"), _none("sender-not-held", "no-back-pressure"))),
     Rule("the watchdog detects no further storm on {who} after one beside another port's", ("stormed-queues",),
          lambda found: found.only("WD-6", "WD-7") and not found.saying("the first to have a storm").bad),
-    Rule("the watchdog detects a storm on {who}, but shows the queue as operational", ("storm-detected",),
+    Rule("the watchdog detects a storm on {who}, but does not show the queue as stormed", ("storm-detected",),
          _none("storm-counted", "dropped-in-storm", "stormed-queues")),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
     Rule("the watchdog does not detect a storm on {who} while another port has one", ("stormed-queues-later",),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import floor
 
 from ..record.case import named
@@ -114,18 +113,17 @@ def least_load(subject: PortUnderTest, plan: FlowPlan) -> int:
 
 def held_by_pauses(place: Place, subject: PortUnderTest, flow: FlowStats, what: str, pauses: int) -> Check:
     """The switch counted as many PFC frames sent as it takes to hold a data flow's sender."""
-    least = _pauses_to_hold(subject, flow)
+    least = pauses_to_hold(subject, flow)
     expected = f"at least {least}" if least > 1 else "more than 0"
     return fail_unless("back-pressure", place, pauses >= least, f"{expected} {what}", pauses)
 
 
-def _pauses_to_hold(subject: PortUnderTest, flow: FlowStats) -> int:
+def pauses_to_hold(subject: PortUnderTest, flow: FlowStats) -> int:
     """PFC frames that it takes at least to hold a data flow's sender for so long that the flow lacks what it does: none
     holds it for longer than 65535 quanta (802.3 Annex 31B)."""
-    due = max(1, least_load(subject, flow.plan))
-    lacks_s = Fraction(flow.plan.seconds or 0) * (due - flow.frames_tx) / due
-    entered_by = subject.ports[flow.plan.enters or subject.pair.tx.port]
-    return max(1, floor(lacks_s / pause_seconds(MAX_QUANTA, entered_by.speed_mbps)))
+    speed = subject.ports[flow.plan.enters or subject.pair.tx.port].speed_mbps
+    lacks_s = (least_load(subject, flow.plan) - flow.frames_tx) / flow.plan.rate(speed)
+    return max(1, floor(lacks_s / pause_seconds(MAX_QUANTA, speed)))
 
 
 def sent_as_due(subject: PortUnderTest, flow: FlowStats, pauses: int, meant_to_be_held: bool, when: str) -> Check:
@@ -136,19 +134,23 @@ def sent_as_due(subject: PortUnderTest, flow: FlowStats, pauses: int, meant_to_b
     place = at_priority(subject, priority_of(flow))
     if flow.plan.enters and flow.plan.enters != subject.pair.tx.port:
         place = at_sender(subject, flow)
-    met = flow.frames_tx >= least or pauses >= _pauses_to_hold(subject, flow)
-    return error_unless("load-applied", place, met, f"at least {least} frames sent {when}", flow.frames_tx)
+    needed = pauses_to_hold(subject, flow)
+    expected = f"at least {least} frames sent {when}"
+    expected += f" ({pauses} PFC frames sent to their sender, of {needed} that hold it for so long)" if pauses else ""
+    return error_unless("load-applied", place, flow.frames_tx >= least or pauses >= needed, expected, flow.frames_tx)
 
 
-def never_taken(
-    subject: PortUnderTest, flows: Iterable[FlowStats], pauses: Sequence[int], when: str
-) -> Iterator[Check]:
-    """Flows of which the switch took no frame at all, because it paused their sender from the first one on: FAIL. There
-    is no check of any other flow. `pauses`: PFC frames for priorities 0 to 7 that the switch sent to their sender
+SentBy = Callable[[str | None], Sequence[int]]
+"""PFC frames for priorities 0 to 7 that the switch sent out of a port (None: the tx port), as of `CaseRun.pfc_sent`."""
+
+
+def never_taken(subject: PortUnderTest, flows: Iterable[FlowStats], sent: SentBy, when: str) -> Iterator[Check]:
+    """Flows of which the switch took no frame at all, because it paused their sender from the first one on, as
+    `sent_as_due` knows: FAIL. There is no check of any other flow. `sent`: what the switch sent to their senders
     meanwhile; `when`: for the message, `in the storm`."""
     for flow in flows:
-        frames = pauses[priority_of(flow)]
-        if flow.frames_tx == 0 and frames >= _pauses_to_hold(subject, flow):
+        frames = sent(flow.plan.enters or None)[priority_of(flow)]
+        if flow.frames_tx == 0 and frames > 0:
             expected = f"frames taken by the switch {when}, which sent {frames} PFC frames to their sender"
             yield fail_unless("load-taken", at_sender(subject, flow), False, expected, 0)
 

@@ -170,11 +170,17 @@ class Measurement(CaseRun):
         scenario: how it was measured.
         pauses: where the pauses came from.
         held_elsewhere: bytes that the switch held at the same time on other ports under test.
+        drained: the switch's counters once held frames had drained; None: no time has passed since `during`.
     """
 
     scenario: Scenario
     pauses: StormSource
     held_elsewhere: int = 0
+    drained: DutCounters | None = None
+
+    def pfc_sent_again(self, port: str | None = None) -> tuple[int, ...]:
+        """PFC frames that the switch sent out of a port (None: the tx port) while the data was sent without a storm."""
+        return changed((self.drained or self.during).pfc_tx, self.after.pfc_tx, port or self.subject.pair.tx.port)
 
     @property
     def storms(self) -> list[tuple[FlowStats, FlowStats]]:

@@ -146,7 +146,8 @@ def test_a_case_that_this_port_does_not_allow_is_error():
     del world.config_db["DSCP_TO_TC_MAP"]["AZURE"]["63"]
     outcome = carry_out(world, GLOBAL_PAUSE, (), world)
     assert [one.cause for one in outcome.verdicts] == [
-        "vtb-t0-01 Ethernet0: DSCP_TO_TC_MAP|AZURE has no entry for DSCP [63] (1 of 64): PFC-4 sends all of them"
+        "vtb-t0-01 Ethernet0: DSCP_TO_TC_MAP|AZURE has no entry for DSCP [63] (1 of 64): 802.3x pauses are"
+        " judged with all of them"
     ] * 2, outcome.verdicts
 
 

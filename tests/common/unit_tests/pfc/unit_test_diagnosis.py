@@ -290,7 +290,7 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
                   3064108032)]},
      "pauses sent for priority 3 do not hold its sender any more once the port was shut down and started"),
     ({"FLAP-6": [("storm-detected", "the queue stormed in the storm", "operational")]},
-     "the watchdog detects a storm on priority 3, but shows the queue as operational"),
+     "the watchdog detects a storm on priority 3, but does not show the queue as stormed"),
     ({"FLAP-6": [("restored", "the queue operational after the storm (after the port was started)", "stormed"),
                  ("resumed", "all 100 frames received after the storm (after the port was started)", 0)]},
      "the watchdog does not restore priority 3 after the storm"),

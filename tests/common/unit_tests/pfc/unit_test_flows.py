@@ -140,11 +140,11 @@ def stats(frames_tx):
     (12, 0, True, Status.PASS, []),
     (0, 0, True, Status.ERROR, []),
     (12, 2980, False, Status.PASS, []),
-    (12, 7, False, Status.ERROR, []),
+    (12, 2979, False, Status.ERROR, []),
     (0, 2980, False, Status.PASS, [Status.FAIL]),
     (0, 2980, True, Status.PASS, [Status.FAIL]),
-    (0, 7, False, Status.ERROR, []),
-    (0, 7, True, Status.ERROR, []),
+    (0, 2979, False, Status.ERROR, None),
+    (0, 2979, True, Status.ERROR, None),
 ])
 def test_what_was_never_sent_is_the_generators_or_the_switchs(frames_tx, pushed, held, status, taken):
     """ERROR where nothing explains it, FAIL where the switch paused the sender for all of the second that it lacks: by
@@ -152,8 +152,17 @@ def test_what_was_never_sent_is_the_generators_or_the_switchs(frames_tx, pushed,
     subject = make_lab().subject
     found = sent_as_due(subject, stats(frames_tx), pushed, held, "in the storm")
     assert found.status is status, found.message
-    judged = list(never_taken(subject, [stats(frames_tx)], (0, 0, 0, pushed, 0, 0, 0, 0), "in the storm"))
-    assert [check.status for check in judged] == taken, judged
+    judged = list(never_taken(subject, [stats(frames_tx)], lambda _: (0, 0, 0, pushed, 0, 0, 0, 0), "in the storm"))
+    assert taken is None or [check.status for check in judged] == taken, judged
+
+
+def test_a_flow_of_so_many_frames_lacks_time_too():
+    """Half of a line of 1024-byte frames, a second's: by 2980 pauses, not by one."""
+    subject = make_lab().subject
+    plan = replace(DATA, seconds=None, percent=50.0, frames=DATA.due(100_000))
+    found = [sent_as_due(subject, FlowStats(plan, False, 0, 0), pauses, False, "in all") for pauses in (1, 2979, 2980)]
+    assert [one.status for one in found] == [Status.ERROR, Status.ERROR, Status.PASS], found
+    assert "(2979 PFC frames sent to their sender, of 2980 that hold it for so long)" in found[1].message, found[1]
 
 
 def test_counts_begin_where_the_push_left_them(monkeypatch):

@@ -8,7 +8,7 @@ from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.parts import judge
 from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
 from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
-from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped
+from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped, kept_lone_storm
 from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
 from tests.common.pfc.cases.watchdog.restored import storm_and_turned
 from tests.common.pfc.lab.lab import PauseSource
@@ -40,7 +40,7 @@ def read(stormed=(), storms=0):
 
 def data_flow(enters, leaves, frames_rx):
     """Test data between two ports."""
-    plan = FlowPlan(f"{enters} {leaves}", Role.TEST, 3, 1024, frames=DATA_FRAMES, enters=enters, leaves=leaves)
+    plan = FlowPlan(f"{enters} {leaves}", Role.TEST, 3, 1024, 10.0, frames=DATA_FRAMES, enters=enters, leaves=leaves)
     return plan.name, FlowStats(plan, False, DATA_FRAMES, frames_rx)
 
 
@@ -124,13 +124,22 @@ def test_a_storm_that_could_be_detected_is_no_measurement(lasted_s, expected):
     """WD-14 by the wall clock: a generator that stops a storm late."""
     lasting = times(100_000, False)
     storm = FlowPlan("storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535))
-    data = FlowPlan("data", Role.TEST, 3, 1024, frames=DATA_FRAMES)
+    data = FlowPlan("data", Role.TEST, 3, 1024, 10.0, frames=DATA_FRAMES)
     stormed = {"storm": FlowStats(storm, False, round(5960 * lasted_s), 0), "data": FlowStats(data, True, 1, 0)}
     phases = {f"{name} {moment}": stormed for name in STORM_NAMES for moment in ("stopped", "over")}
     storms = StormsRun(SUBJECT, read(), read(), read(), (3,), phases, lasting, False)
     watchdog = WatchdogRun(SUBJECT, read(), read(), read(), (), {}, WALL_TIMERS, QUEUES)
     found = [check.name for check in unmet(validity(WatchedStormsRun(storms, watchdog))) if check.name != "link-up"]
     assert found == expected, found
+
+
+@pytest.mark.parametrize("gap, expected", [("", []), ("ended 2 s before its successor began", ["storm-running"])])
+def test_a_lone_storm_with_a_gap_is_no_measurement(gap, expected):
+    """WD-15, WD-16 and WD-20 of a generator that cannot send for long: the watchdog may not have seen one storm."""
+    storm = FlowPlan("storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535))
+    over = {"storm": FlowStats(storm, False, 5960 * 60, 0, gap=gap)}
+    run = WatchdogRun(SUBJECT, read(), read([FIRST]), read(), (3,), {"over": over}, Timers(DROP), QUEUES)
+    assert [check.name for check in unmet(kept_lone_storm(run)) if check.name != "link-up"] == expected, gap
 
 
 def restored_run(sent=((3, 9),)):
@@ -146,7 +155,7 @@ def restored_run(sent=((3, 9),)):
         pfc_tx={**restored.pfc_tx, FIRST: tuple(counted.get(priority, 0) for priority in range(8))},
     )
     held, passed = data_flow(FIRST, TX, 0), data_flow(FIRST, TX, DATA_FRAMES)
-    lossy = FlowPlan("lossy", Role.BACKGROUND, 0, 1024, frames=DATA_FRAMES, enters=FIRST, leaves=TX)
+    lossy = FlowPlan("lossy", Role.BACKGROUND, 0, 1024, 10.0, frames=DATA_FRAMES, enters=FIRST, leaves=TX)
     others = {"lossy": FlowStats(lossy, False, DATA_FRAMES, DATA_FRAMES)}
     phases = {"paused": {"storm": frames, **dict([held]), **others}, "drained": {"storm": frames, **dict([passed])},
               "resumed": {**dict([passed]), **others}}

@@ -167,7 +167,7 @@ def validity(run: StormRound) -> Iterator[Check]:
     """Whether a round was a measurement, best cause first."""
     yield from checks.validity(run)
     both = run.in_both
-    yield from load_applied(run.subject, both.flows("stormed"), both.pfc_sent_by_all(), IN_BOTH, [Role.TEST])
+    yield from load_applied(run.subject, both.flows("stormed"), both.pfc_sent, IN_BOTH, [Role.TEST])
 
 
 def judge(run: StormRound) -> Iterator[Check]:

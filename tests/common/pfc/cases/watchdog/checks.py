@@ -73,10 +73,6 @@ class WatchdogRun(CaseRun):
         """The queues that were in storm at that time."""
         return [queue for queue in self.queues if counters.watchdog.get(queue, NEVER_STORMED).status == STORMED]
 
-    def pfc_sent_by_all(self) -> tuple[int, ...]:
-        """PFC frames for priorities 0 to 7 that the switch sent out of all its ports that are used, in the storm."""
-        return tuple(sum(frames) for frames in zip(*map(self.pfc_sent, self.ports_used), strict=True))
-
     @property
     def settled(self) -> DutCounters | None:
         """The last counters; not with the statistics of a queue in storm, which stopping the watchdog changed."""
@@ -106,7 +102,7 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     yield from storm_held(run, place, run.flows("stormed", Role.STORM), lead_s(run.timers) + DATA_S)
     yield from storm_stopped(place, over)
     yield from storm_unbroken(place, over)
-    yield from load_applied(subject, run.flows("stormed"), run.pfc_sent_by_all(), "in the storm", [Role.TEST])
+    yield from load_applied(subject, run.flows("stormed"), run.pfc_sent, "in the storm", [Role.TEST])
     yield from applied_again(run)
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 

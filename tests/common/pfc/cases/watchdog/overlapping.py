@@ -105,7 +105,7 @@ def validity(run: OverlappingRun) -> Iterator[Check]:
     ):
         yield from storm_lasted(run, at_priorities(subject, priorities), run.flows(phase, Role.STORM), least_s)
     data = [*run.flows("stormed"), *run.flows("recovered")]
-    yield from load_applied(subject, data, run.pfc_sent_by_all(), IN_LATER, [Role.TEST])
+    yield from load_applied(subject, data, run.pfc_sent, IN_LATER, [Role.TEST])
     yield from applied_again(run, "after both storms")
     yield from lossy_in_background(subject, run.flows("stormed", Role.BACKGROUND))
 

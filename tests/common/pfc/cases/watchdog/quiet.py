@@ -133,7 +133,7 @@ def validity(run: WatchdogRun) -> Iterator[Check]:
     place = at_priorities(run.subject, run.tested)
     yield from undisturbed_while_watched(run)
     yield error_unless("storm-ran", place, sent == due, f"{due} pause frames sent", sent)
-    yield from load_applied(run.subject, run.flows("stormed"), run.pfc_sent_by_all(), "in the pauses", [Role.TEST])
+    yield from load_applied(run.subject, run.flows("stormed"), run.pfc_sent, "in the pauses", [Role.TEST])
     yield from lossy_in_background(run.subject, run.flows("stormed", Role.BACKGROUND))
 
 
