@@ -178,7 +178,7 @@ CASES = [
         (NO_MARKS, "HEAD-3 HEAD-4", "FAIL -", "queue-watermark",
          "Ethernet36 priority 3: expected from ... to 15982720 bytes (egress_lossless_pool) in the watermark of queue "
          "UC3, which held ... got 0"),
-        (FROZEN, "HEAD-3", "FAIL -", "headroom-full xoff-threshold shared-watermark",
+        (FROZEN, "HEAD-3", "FAIL -", "headroom-full shared-watermark",
          "Ethernet100 priority 3: expected at least ... of the 165568 bytes used before frames are dropped, got 0"),
     )
     for plan_id in plan_ids.split()
