@@ -327,6 +327,15 @@ def test_pauses_that_stop_nothing_since_a_shutdown():
     assert "for some time after the link has come up pauses of priority 3 stop nothing" in said.cause, said
 
 
+def test_a_threshold_that_only_a_varying_load_does_not_reach():
+    """PFC-1's senders were held."""
+    held = Check("back-pressure", LOSSLESS, Status.PASS, "at least 14901 PFC frames", 29803, f"{SWITCH} Ethernet64")
+    short = verdict(("back-pressure", WHERE, "more than 0 PFC frames sent out of Ethernet76 to hold the sender", 0))
+    [said] = diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [held])), ("M2O-4", short)])
+    assert "priority 3 is paused by a lasting surplus, but not by one that would have" in said.cause, said
+    assert "HEAD-3 measures the threshold, and was not carried out" in said.cause, said
+
+
 def test_frames_of_sizes_that_one_case_alone_has():
     """With closed accounting, which sees lossless ones dropped in their queue."""
     held = Check("resumed", LOSSLESS, Status.PASS, "all 9 frames", 9, WHERE)
