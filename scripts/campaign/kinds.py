@@ -142,6 +142,18 @@ def _saying(says: str, verdicts: tuple[Status, ...] = (Status.FAIL,)) -> Declare
     return lambda options, declared: replace(_limited(options, declared), says=says, verdicts=verdicts)
 
 
+def _saying_of_every(says: str) -> Declare:
+    """In other words than the catalogue's, of every priority, unless the fault is limited to one."""
+    return lambda options, declared: replace(_of_every(options, declared), says=says)
+
+
+def _unbound(options: Options, declared: Declaration) -> Declaration:
+    """Only frames that leave by the port take another queue where it has no map to queues: those that come back."""
+    if options.get("map") != "queue":
+        return declared
+    return replace(declared, at="tx", verdicts=(Status.FAIL,), says="leave by other queues than their own")
+
+
 def _forgotten(options: Options, declared: Declaration) -> Declaration:
     """Of tags all classes have another queue then, but class 0."""
     if options.get("map") != "tag":
@@ -336,11 +348,11 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("one-time-for-all", ((), (word("which", "longest", "first"),))),
     FaultKind("pause-acts-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying(
         "arrives at {rx} also (holds|stops) .* at {beside}|pauses of .* stop nothing")),
-    FaultKind("pfc-counted-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying(
+    FaultKind("pfc-counted-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying_of_every(
         "pauses that arrive there are counted at {beside}")),
     FaultKind("pause-ignored-after-link-up", ((number("ms", 10, 3000, 1000),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("pause-outlives-flap", priorities=LOSSLESS_ONLY, declare=_limited),
-    FaultKind("maps-unbound", ((word("map", "dscp", "queue", "all"),),)),
+    FaultKind("maps-unbound", ((word("map", "dscp", "queue", "all"),),), declare=_unbound),
     FaultKind("map-entry-wrong", ((word("priority", *reversed(LOSSLESS_ONLY)), word("to", "0"), word("map", "group")),),
               declare=_saying("no pause is sent for .*, and its sender is not held")),
     FaultKind("maps-kept"),
