@@ -150,6 +150,32 @@ class LiteralReading:
     numbers: int = 0
     broken: list[str] = field(default_factory=list)
 
+    def take(self, literal: Literal) -> None:
+        """Gives a literal to every reader, for the ports that it names."""
+        self.literals += 1
+        ports = list(dict.fromkeys(_PORT.findall(literal.text)))[:_PORTS_TRIED] or ["Ethernet0"]
+        for name, reader in READERS.items():
+            outcomes = [self._read(name, literal, port) for port in (ports if reader.of_one_port else ports[:1])]
+            self.understood[name] += any(outcomes)
+
+    def _read(self, name: str, literal: Literal, port: str) -> bool:
+        """Whether a reader understands a literal."""
+        where = f"{literal.place}: {name} of {port}"
+        try:
+            counts = READERS[name].read(literal.text, port)
+        except QualificationError as error:
+            if "\n" in str(error):
+                self.broken.append(f"{where}: not one sentence: {str(error)[:200]!r}")
+            return False
+        except Exception as error:  # whatever it is: it would end a run without a verdict
+            self.broken.append(f"{where}: {type(error).__name__}: {error}")
+            return False
+        said = READERS[name].said(literal.text)
+        due = {key: found for key, found in said.items() if key[0] == port or not READERS[name].of_one_port}
+        self.numbers += len(counts)
+        self.broken += [f"{where}: {sentence}" for sentence in misread(counts, due)]
+        return bool(counts)
+
 
 def literals(folder: Path) -> Iterator[Literal]:
     """Texts of several lines with a table in them, in the tests of a checkout; f-strings count by their constants."""
@@ -168,34 +194,11 @@ def _is_table(text: str) -> bool:
 
 
 def read_literals(folder: Path) -> LiteralReading:
-    """Give every literal to every reader, for the ports that it names."""
+    """What every reader makes of every literal."""
     reading = LiteralReading(understood=Counter(dict.fromkeys(READERS, 0)))
     for literal in literals(folder):
-        reading.literals += 1
-        ports = list(dict.fromkeys(_PORT.findall(literal.text)))[:_PORTS_TRIED] or ["Ethernet0"]
-        for name, reader in READERS.items():
-            outcomes = [_read(name, literal, port, reading) for port in (ports if reader.of_one_port else ports[:1])]
-            reading.understood[name] += any(outcomes)
+        reading.take(literal)
     return reading
-
-
-def _read(name: str, literal: Literal, port: str, reading: LiteralReading) -> bool:
-    """Whether a reader understands a literal."""
-    where = f"{literal.place}: {name} of {port}"
-    try:
-        counts = READERS[name].read(literal.text, port)
-    except QualificationError as error:
-        if "\n" in str(error):
-            reading.broken.append(f"{where}: not one sentence: {str(error)[:200]!r}")
-        return False
-    except Exception as error:  # whatever it is: it would end a run without a verdict
-        reading.broken.append(f"{where}: {type(error).__name__}: {error}")
-        return False
-    said = READERS[name].said(literal.text)
-    due = {key: found for key, found in said.items() if key[0] == port or not READERS[name].of_one_port}
-    reading.numbers += len(counts)
-    reading.broken += [f"{where}: {sentence}" for sentence in misread(counts, due)]
-    return bool(counts)
 
 
 def misread(counts: Counts, said: Numbers) -> Iterator[str]:

@@ -137,14 +137,9 @@ def _of_option(name: str, default: int) -> Declare:
     return declare
 
 
-def _saying(says: str, verdicts: tuple[Status, ...] = (Status.FAIL,)) -> Declare:
-    """In other words than the catalogue's, limited as `_limited` does."""
-    return lambda options, declared: replace(_limited(options, declared), says=says, verdicts=verdicts)
-
-
-def _saying_of_every(says: str) -> Declare:
-    """In other words than the catalogue's, of every priority, unless the fault is limited to one."""
-    return lambda options, declared: replace(_of_every(options, declared), says=says)
+def _saying(says: str, verdicts: tuple[Status, ...] = (Status.FAIL,), of: Declare = _limited) -> Declare:
+    """In other words than the catalogue's, of the priorities that `of` says."""
+    return lambda options, declared: replace(of(options, declared), says=says, verdicts=verdicts)
 
 
 def _unbound(options: Options, declared: Declaration) -> Declaration:
@@ -348,8 +343,8 @@ KINDS: tuple[FaultKind, ...] = (
     FaultKind("one-time-for-all", ((), (word("which", "longest", "first"),))),
     FaultKind("pause-acts-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying(
         "arrives at {rx} also (holds|stops) .* at {beside}|pauses of .* stop nothing")),
-    FaultKind("pfc-counted-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying_of_every(
-        "pauses that arrive there are counted at {beside}")),
+    FaultKind("pfc-counted-elsewhere", (ELSEWHERE, ONLY_ELSEWHERE), LOSSLESS_ONLY, False, _saying(
+        "pauses that arrive there are counted at {beside}", of=_of_every)),
     FaultKind("pause-ignored-after-link-up", ((number("ms", 10, 3000, 1000),),), LOSSLESS_ONLY, False, _limited),
     FaultKind("pause-outlives-flap", priorities=LOSSLESS_ONLY, declare=_limited),
     FaultKind("maps-unbound", ((word("map", "dscp", "queue", "all"),),), declare=_unbound),

@@ -55,8 +55,10 @@ def test_a_t1_is_measured_on_its_replacement(tmp_path):
     record = json.loads((tmp_path / "records.jsonl").read_text().splitlines()[0])
     assert record["device_id"] == DEVICE and record["labels"] == {"device.on_behalf_of": T1}, record
     assert (record["on_behalf_of"], record["job_id"]) == (T1, "job-1"), record
-    due = {"line_percent", "load_tolerance_percent", "count_tolerance_percent", "storm_limit_s", "whole_seconds"}
-    assert due <= {one["name"] for one in record["deviations"]}, record["deviations"]
+    watchdogs = "watchdog-judges"  # known where the watchdog's families are
+    assert [one["name"] for one in record["deviations"] if one["name"] != watchdogs] == [
+        "line_percent", "load_tolerance_percent", "count_tolerance_percent", "storm_limit_s", "whole_seconds",
+    ], record["deviations"]
     assert any(f"{T1} is a T1: {DEVICE} is measured on its behalf" in note for note in session.notes), session.notes
 
 
