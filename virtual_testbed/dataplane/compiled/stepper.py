@@ -17,6 +17,8 @@ from virtual_testbed.dataplane.model.port import SwitchPort
 
 FIRST_SAMPLES = 64
 """States are compared with one that is renewed after so many samples, then after twice as many, and so on."""
+NODES_PER_SAMPLE = 64
+"""To renew it costs time: after one sample more for so many runs of frames that queues have room for in the tables."""
 LONGEST_SAMPLE = 1 << 15
 """Where no sample comes in so many instants, the next flow or train makes them."""
 
@@ -58,7 +60,7 @@ class Stepper:
         sources = transfer.slowest_first()
         registers[SLOWEST_FLOW], registers[SLOWEST_TRAIN] = sources.pop(0) if sources else (NONE, NONE)
         before = _copy(found)
-        samples = FIRST_SAMPLES
+        samples = FIRST_SAMPLES + found.nodes.size // NODES_PER_SAMPLE
         left = samples
         while registers[NOW] < _last_ps(registers, last_ps) and registers[INSTANTS] < most and not registers[IS_FULL]:
             passed = registers[SAMPLES]

@@ -23,15 +23,20 @@ def expect(t: Tables, source: int, time_ps: int) -> None:
     """A source has its next event at `time_ps`."""
     times = t.times
     winners = t.winners
-    times[source] = time_ps
-    place = (source + times.size) >> 1
-    while place:
-        left, right = winners[2 * place], winners[2 * place + 1]
-        winner = left if times[left] <= times[right] else right
-        if winners[place] == winner and winner != source:
-            return
-        winners[place] = winner
+    winner = source
+    place = source + (times.size >> 1)
+    times[place] = time_ps
+    while place > 1:
+        other = place ^ 1
+        other_ps = times[other]
+        if other_ps < time_ps or other_ps == time_ps and other < place:
+            time_ps = other_ps
+            winner = winners[other]
         place >>= 1
+        if times[place] == time_ps and winners[place] == winner:
+            return
+        times[place] = time_ps
+        winners[place] = winner
 
 
 @entry
@@ -50,18 +55,16 @@ def step(t: Tables, before: Tables, last_ps: int, most: int, samples: int) -> bo
     last_instant = registers[INSTANTS] + most
     last_sample = registers[SAMPLES] + samples
     while registers[INSTANTS] < last_instant and registers[SAMPLES] < last_sample and not registers[IS_FULL]:
-        source = winners[1]
-        now_ps = times[source]
+        now_ps = times[1]
         if now_ps > last_ps:
             registers[NOW] = last_ps
             return False
         registers[NOW] = now_ps
         registers[INSTANTS] += 1
         registers[FURTHER] -= 1
-        while times[source] == now_ps:
+        while times[1] == now_ps:
             registers[FURTHER] += 1
-            happen(t, source, now_ps)
-            source = winners[1]
+            happen(t, winners[1], now_ps)
         for place in range(registers[AWAKE]):
             end = t.ends[t.awake[place]]
             end.is_awake = 0
@@ -589,6 +592,25 @@ def pop(t: Tables, queue: int) -> int:
         t.registers[FREE_NODE] = number
         t.registers[FREE_NODES] += 1
     return node.path
+
+
+@entry
+def unchain(t: Tables, begins: Any, paths: Any, frames: Any) -> None:
+    """Write the runs of frames in all queues one after another: of each its path, and how many frames it has.
+
+    Args:
+        begins: where those of each share begin, and the end of all.
+    """
+    place = 0
+    for share in range(t.shares.size):
+        begins[share] = place
+        node = t.shares[share].first_node if t.shares[share].frames else NONE
+        while node != NONE:
+            paths[place] = t.nodes[node].path
+            frames[place] = t.nodes[node].frames
+            place += 1
+            node = t.nodes[node].next
+    begins[t.shares.size] = place
 
 
 # ---- switch ports

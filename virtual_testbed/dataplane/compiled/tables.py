@@ -98,7 +98,8 @@ class Tables(NamedTuple):
         entries: of flights, controls, responses and departed frames; `segments` of flows.
         pauses: how long a frame of an item pauses its receiver, 8 an item; 0 ends a pause.
         turns: the lanes of flows in the order of their turns.
-        times: when each source has its next event; `winners` a tournament among them, the first one at 1.
+        times: a tournament among sources by their next events: that of each source in the upper half, the first of all
+            at 1; `winners` has whose they are.
         awake: ends that choose at the end of the instant.
         registers: see `NOW`.
     """

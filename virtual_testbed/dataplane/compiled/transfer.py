@@ -1,6 +1,7 @@
 """The model's objects as tables, and back."""
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from virtual_testbed.dataplane.compiled import tables
+from virtual_testbed.dataplane.compiled.stepping import unchain
 from virtual_testbed.dataplane.compiled.tables import (ACTS, BEGAN, DUE, ENDS, FREE_NODE, FREE_NODES, FURTHER, IGNORED,
                                                        INSTANTS, LANDS, MARGIN, NEVER, NONE, NOTES, NOW, PAUSED,
                                                        PROLONGS, REPEATS, RESTARTS, SENT, SLOWEST_FLOW, SLOWEST_TRAIN,
@@ -23,6 +25,7 @@ from virtual_testbed.dataplane.model.generator import GeneratorSide, SideSnapsho
 from virtual_testbed.dataplane.model.line import ControlItem, ItemSnapshot, LineSnapshot, Train, TrainSnapshot
 from virtual_testbed.dataplane.model.pause_receiver import PauseReceiver
 from virtual_testbed.dataplane.model.port import Path, PortSnapshot, SwitchPort
+from virtual_testbed.dataplane.model.runs import PackedRuns
 from virtual_testbed.dataplane.model.scheduler import SchedulerSnapshot
 from virtual_testbed.dataplane.model.units import pause_time_ps
 from virtual_testbed.dataplane.model.while_shut import Repetition, WhileShut
@@ -144,8 +147,7 @@ class Transfer:
                   *none, *(self._group_row(group, port) for group, port in self._groups)]
         nodes, registers = self._nodes(shares)
         sources = self._order(ends, trains, self._while_shut)
-        times = np.full(1 << (max(2, len(sources)) - 1).bit_length(), NEVER, np.int64)
-        times[:len(sources)] = [source[2] for source in sources]
+        times, winners = _tournament([source[2] for source in sources])
         registers[NOW] = registers[BEGAN] = self._loop.now_ps
         registers[SLOWEST_FLOW] = registers[SLOWEST_TRAIN] = NONE
         return Tables(
@@ -161,7 +163,7 @@ class Transfer:
             _table(tables.WHILE_SHUT, self._while_shut),
             _table(tables.RING, self._rings), self._entries.table(), nodes,
             _table(tables.SOURCE, [{"kind": what, "row": row} for _, _, _, what, row in sources]),
-            times, _winners(times), np.zeros(len(self._ends), np.int64),
+            times, winners, np.zeros(len(self._ends), np.int64),
             np.zeros(sum(row["tapped"] for row in ends if row["is_port"]) + 2 * MARGIN, tables.NOTE), registers)
 
     def slowest_first(self) -> list[tuple[int, int]]:
@@ -355,25 +357,31 @@ class Transfer:
 
     def _nodes(self, shares: list[Row]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Runs of frames in all queues, chained up, then those that are free."""
-        waiting: list[tuple[Path, int]] = []
-        last: list[int] = []
-        for share, queue in zip(shares[8 * len(self._sides):], self._queues):
-            if queue.frames:
-                first = len(waiting)
-                waiting += queue.content()
-                last.append(len(waiting) - 1)
-                share.update(first_node=first, last_node=last[-1])
-        used = len(waiting)
+        used = sum(queue.runs() for queue in self._queues)
         size = 4 * used + LEAST_NODES + 4 * len(self._ends)
         nodes = np.zeros(size, tables.NODE)
-        nodes["path"][:used] = [self._rows[path] for path, _ in waiting]
-        nodes["frames"][:used] = [frames for _, frames in waiting]
         nodes["next"] = np.arange(1, size + 1)
-        nodes["next"][last] = NONE
+        end = 0
+        for share, queue in zip(shares[8 * len(self._sides):], self._queues):
+            if queue.frames:
+                share["first_node"] = end
+                for part in queue.parts():
+                    begin, end = end, end + len(part)
+                    nodes["path"][begin:end], nodes["frames"][begin:end] = self._columns(part)
+                share["last_node"] = end - 1
+                nodes["next"][end - 1] = NONE
         registers = np.zeros(tables.REGISTERS, np.int64)
         registers[FREE_NODE] = used
         registers[FREE_NODES] = size - used
         return nodes, registers
+
+    def _columns(self, runs: Iterable[Sequence[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of each run of frames the row of its path, and how many they are."""
+        if isinstance(runs, PackedRuns):
+            rows = np.array([self._row(path) for path in runs.kinds], np.int64)
+            return rows[np.array(runs.which)], np.array(runs.frames)
+        rows = np.array([self._rows[path] for path, _ in runs], np.int64)
+        return rows, np.array([frames for _, frames in runs], np.int64)
 
     # ---- back
 
@@ -447,7 +455,7 @@ class Transfer:
 
     def _port_back(self, port: SwitchPort, row: Row, classes: list[Row]) -> None:
         first = 8 * self._rows[port]
-        queues = _rows(self.tables.shares[first:first + 8])
+        queues = list(enumerate(_rows(self.tables.shares[first:first + 8]), first))
         first += 8 * len(self._ends)
         groups = _rows(self.tables.shares[first:first + 8])
         port.restore(PortSnapshot(
@@ -459,23 +467,25 @@ class Transfer:
             tuple(GroupSnapshot(group["reserved"], group["shared"], group["peak"], group["headroom"],
                                 group["headroom_peak"], bool(group["xoff"])) for group in groups),
             tuple(QueueSnapshot(queue["reserved"], queue["shared"], queue["peak"],
-                                tuple(self._content(queue["first_node"]))) for queue in queues)))
+                                self._content(number) if queue["frames"] else ()) for number, queue in queues)))
         shut = self.tables.while_shut[row["first_shut"]:row["first_shut"] + row["shut"]]
         port.leaks.restore(_running(shut[shut["discards"] == 0]))
         port.aging.restore(_running(shut[shut["discards"] == 1]))
 
-    def _content(self, number: int) -> Iterator[tuple[Path, int]]:
-        """Runs of frames from a node on."""
-        paths, frames, following = self._node_columns
-        while number != NONE:
-            yield self._paths[paths[number]], frames[number]
-            number = following[number]
+    def _content(self, queue: int) -> PackedRuns[Path]:
+        """Runs of frames in a queue."""
+        begins, which, frames = self._runs
+        part = slice(begins[queue], begins[queue + 1])
+        return PackedRuns(self._paths, array("q", which[part].tobytes()), array("q", frames[part].tobytes()))
 
     @cached_property
-    def _node_columns(self) -> tuple[list[int], list[int], list[int]]:
-        """Paths, frames and next ones of all nodes: a queue may have tens of thousands, too many to read row by row."""
-        nodes = self.tables.nodes
-        return nodes["path"].tolist(), nodes["frames"].tolist(), nodes["next"].tolist()
+    def _runs(self) -> tuple[list[int], NDArray[np.int64], NDArray[np.int64]]:
+        """Where the runs of each share begin, and the end of all; of each run the row of its path, and its frames."""
+        begins = np.zeros(self.tables.shares.size + 1, np.int64)
+        which = np.zeros(self.tables.nodes.size - int(self.tables.registers[FREE_NODES]), np.int64)
+        frames = np.zeros(which.size, np.int64)
+        unchain(self.tables, begins, which, frames)
+        return begins.tolist(), which, frames
 
     def _ring_of(self, table: NDArray[Any], number: int) -> list[Any]:
         """The entries of a ring."""
@@ -551,14 +561,22 @@ def _rows(table: NDArray[Any]) -> list[dict[str, int]]:
     return [dict(zip(names, row)) for row in table.tolist()]
 
 
-def _winners(times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The tournament among sources by time, of equal ones the first; a place is won by one of the two below it."""
-    found = np.zeros(2 * times.size, np.int64)
-    found[times.size:] = np.arange(times.size)
-    for place in range(times.size - 1, 0, -1):
-        left, right = found[2 * place], found[2 * place + 1]
-        found[place] = left if times[left] <= times[right] else right
-    return found
+def _tournament(times_ps: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The tournament among sources by their next instants, see `Tables.times`: a place is won by the earlier one of the
+    two at twice its number, of equal ones by the first."""
+    places = 1 << (max(2, len(times_ps)) - 1).bit_length()
+    times = np.full(2 * places, NEVER, np.int64)
+    times[places:places + len(times_ps)] = times_ps
+    winners = np.zeros(2 * places, np.int64)
+    winners[places:] = np.arange(places)
+    while places > 1:
+        first = slice(places, 2 * places, 2)
+        second = slice(places + 1, 2 * places, 2)
+        is_first = times[first] <= times[second]
+        places //= 2
+        times[places:2 * places] = np.where(is_first, times[first], times[second])
+        winners[places:2 * places] = np.where(is_first, winners[first], winners[second])
+    return times, winners
 
 
 def bounded(number: int) -> int:

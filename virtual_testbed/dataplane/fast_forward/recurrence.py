@@ -32,7 +32,7 @@ MEMORY = 4096
 so on.
 """
 RUNS_PER_STEP = 16
-"""Looking at long queues costs time: look that much more seldom."""
+"""Looking at long queues costs time: look that much more seldom, and later at first."""
 MIN_CYCLES = 3
 QUIET_REFRESHES = 8
 """A control path rides along when nothing but trains was on it for this fraction of the time between two refreshes."""
@@ -78,7 +78,7 @@ class Recurrence:
         self.skipped_ps = 0
         self._seen: dict[Any, int] = {}
         self._stride = 1
-        self._wait = 1
+        self._wait = 0
         self._measure: Cycle | None = None
         self._riding: list[tuple[ControlPath, int]] = []
         self._still: list[ControlPath] = []
@@ -99,7 +99,7 @@ class Recurrence:
         self._seen.clear()
         self._measure = None
         self._stride = 1
-        self._wait = 1
+        self._wait = 0  # the first sample says how long
         self._loud.clear()
         self.choose_sample()
 
@@ -132,12 +132,19 @@ class Recurrence:
         self._wait -= 1
         if self._wait > 0:
             return
-        self._look(now_ps, last_ps)
+        rest = self._runs() // RUNS_PER_STEP
+        if self._wait == 0 or not rest:
+            self._wait = self._stride + rest
+            self._look(now_ps, last_ps)
+        else:
+            self._wait = rest
+
+    def _runs(self) -> int:
+        """Of frames in queues that are open."""
+        return sum(queue.runs() for port in self.ports for queue in port.queues if not port.gate & queue.bit)
 
     def _look(self, now_ps: int, last_ps: int) -> None:
         key = self._key(now_ps)
-        runs = sum(len(queue.runs) for port in self.ports for queue in port.queues if not port.gate & queue.bit)
-        self._wait = self._stride + runs // RUNS_PER_STEP
         before_ps = self._seen.get(key)
         self._seen[key] = now_ps
         if before_ps is not None and now_ps > before_ps:
@@ -164,7 +171,7 @@ class Recurrence:
             scheduler = port.scheduler
             parts.append((id(port.current), port.gate, port.leak, scheduler.turn, scheduler.deficits[:],
                           port.sender.sending))
-            parts.append([(queue.number, [(id(path), frames) for path, frames in queue.runs])
+            parts.append([(queue.number, [(id(path), frames) for path, frames in queue.content()])
                           for queue in port.queues if queue.frames and not port.gate & ~port.leak & queue.bit])
             parts.append([(group.number, group.headroom, group.xoff) for group in port.pgs if group.xoff or group.held])
             parts.append([(arrival_ps - now_ps, id(path)) for arrival_ps, path in port.flight if arrival_ps > now_ps])

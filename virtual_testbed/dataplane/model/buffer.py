@@ -8,12 +8,15 @@ a limit but wakes nobody.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from virtual_testbed.dataplane.model.configuration import BufferProfile, PoolConfig
+from virtual_testbed.dataplane.model.runs import PackedRuns
 
 UNLIMITED_BYTES = 1 << 62
+UNPACKED_AT_ONCE = 256
+"""So many runs of a long queue are unpacked when its next frame is asked for."""
 
 
 class FrameKind(Protocol):
@@ -241,23 +244,26 @@ class QueueSnapshot(NamedTuple, Generic[Kind]):
     reserved: int
     shared: int
     peak: int
-    content: tuple[tuple[Kind, int], ...]
+    content: tuple[tuple[Kind, int], ...] | PackedRuns[Kind]
 
 
 class EgressQueue(Share, Generic[Kind]):
-    """Frames waiting for the line, run-length coded: `runs` of [kind, frames], the first is next.
+    """Frames waiting for the line, run-length coded as [kind, frames], the first is next.
+
+    Runs that came packed, and are many, stay so until their turn comes: `_first` is next then, after it come those of
+    `_packed` from the place `_unpacked` on, and `_last` has the last one of them and all that came since. Otherwise
+    `_first` has all, and is `_last` too.
 
     Attributes:
         frames: how many wait (the frame on the line is not among them, its bytes are still held).
         dropping: the watchdog discards what arrives.
     """
 
-    __slots__ = ("runs", "frames", "dropping", "number", "bit")
+    __slots__ = ("frames", "dropping", "number", "bit", "_first", "_packed", "_unpacked", "_last")
 
     def __init__(self, number: int) -> None:
         super().__init__()
-        self.runs: deque[list[object]] = deque()
-        self.frames = 0
+        self.empty()
         self.dropping = False
         self.number = number
         self.bit = 1 << number
@@ -286,7 +292,7 @@ class EgressQueue(Share, Generic[Kind]):
     def push(self, kind: Kind, frames: int = 1) -> None:
         """Append frames."""
         self.frames += frames
-        runs = self.runs
+        runs = self._last
         if runs and runs[-1][0] is kind:
             runs[-1][1] += frames  # type: ignore[operator]
         else:
@@ -304,28 +310,63 @@ class EgressQueue(Share, Generic[Kind]):
 
     def empty(self) -> None:
         """Nothing waits in it any more; the bytes held stay."""
-        self.runs.clear()
         self.frames = 0
+        self._first: deque[list[object]] = deque()
+        self._packed: PackedRuns[Kind] | None = None
+        self._unpacked = 0
+        self._last = self._first
 
     def fill(self, content: Iterable[tuple[Kind, int]]) -> None:
         """Take what waits, as `content`; the bytes held stay."""
-        self.runs = deque(map(list, content))
-        self.frames = sum(run[1] for run in self.runs)  # type: ignore[misc]
+        self.empty()
+        if isinstance(content, PackedRuns) and len(content) > UNPACKED_AT_ONCE:
+            self.frames = sum(content.frames)
+            self._packed = content.between(0, len(content) - 1)
+            self._last = deque(map(list, content.between(len(content) - 1, len(content))))
+            self._unpack()
+        else:
+            self._first.extend(map(list, content))
+            self.frames = sum(run[1] for run in self._first)  # type: ignore[misc]
+
+    def _unpack(self) -> None:
+        """Make the next packed runs, if there are any, the next of the queue."""
+        if self._packed is None:
+            return
+        end = self._unpacked + UNPACKED_AT_ONCE
+        self._first.extend(map(list, self._packed.between(self._unpacked, end)))
+        self._unpacked = end
+        if end >= len(self._packed):
+            self._packed = None
+            self._first.extend(self._last)
+            self._last = self._first
+
+    def parts(self) -> Iterator[Collection[Sequence[object]] | PackedRuns[Kind]]:
+        """What waits as (kind, frames), in parts one after another: packed ones, or others."""
+        yield self._first
+        if self._packed is not None:
+            yield self._packed.between(self._unpacked, len(self._packed))
+            yield self._last
 
     def content(self) -> list[tuple[Kind, int]]:
         """What waits, as (kind, frames), the first is next."""
-        return [(run[0], run[1]) for run in self.runs]  # type: ignore[misc]
+        return [(kind, frames) for part in self.parts() for kind, frames in part]  # type: ignore[misc]
+
+    def runs(self) -> int:
+        """How many runs of frames wait."""
+        return sum(map(len, self.parts()))
 
     def pop(self) -> Kind:
         """Take the first frame."""
         self.frames -= 1
-        run = self.runs[0]
+        run = self._first[0]
         if run[1] == 1:
-            self.runs.popleft()
+            self._first.popleft()
+            if not self._first:
+                self._unpack()
         else:
             run[1] -= 1  # type: ignore[operator]
         return run[0]  # type: ignore[return-value]
 
     def head(self) -> Kind:
         """The first frame."""
-        return self.runs[0][0]  # type: ignore[return-value]
+        return self._first[0][0]  # type: ignore[return-value]

@@ -19,7 +19,7 @@ ROOMS = {
     "model.": ("generator", "switch flow", "watchdog_port", "port", "ties",
                "pause_flow pause_receiver pause_transmitter",
                "line buffer scheduler watchdog while_shut", "hooks watchdog_decider",
-               "control_frames control_plane copies counters events units configuration traffic"),
+               "control_frames control_plane copies counters events units configuration traffic runs"),
 }
 """Modules of the data plane by room: the room itself, `fast_forward`, `compiled` and `model` in it. A room may use
 those after it."""
