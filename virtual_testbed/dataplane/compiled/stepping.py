@@ -729,12 +729,13 @@ def finish(t: Tables, number: int, now_ps: int) -> None:
 
 @compiled
 def forget_round(t: Tables, number: int, turn: int) -> None:
-    """Start a round of the scheduler anew at a queue."""
+    """Start a round of the scheduler anew: a queue has its turn."""
     end = t.ends[number]
-    end.turn = turn
-    if not end.is_fresh:
+    if not end.is_fresh or end.turn != turn:
+        end.turn = turn
         for queue in range(8):
             t.classes[8 * number + queue].deficit = 0
+        t.classes[8 * number + turn].deficit = t.classes[8 * number + turn].quantum
         end.is_fresh = 1
 
 

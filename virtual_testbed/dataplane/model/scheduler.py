@@ -1,8 +1,9 @@
 """Which queue sends next: strict queues first, highest number first; the others by deficit weighted round robin.
 
 The round is forgotten (turn and deficits) when the port has fewer than two eligible DWRR queues to choose from: what
-happened before an idle instant then no longer matters. A queue whose turn comes while it is empty or paused loses its
-deficit.
+happened before an idle instant then no longer matters. It begins anew with the whole turn of the queue that is alone
+(of queue 0, where there is none): one that empties within its turn does not keep the other from having its own. A queue
+whose turn comes while it is empty or paused loses its deficit.
 """
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ class EgressScheduler:
         self.deficits = [0] * 8
         self.quanta = [BYTES_PER_WEIGHT] * 8
         self.strict = 1 << CONTROL_QUEUE
-        self.fresh = True
+        self.fresh = False
+        self.forget(0)
 
     def configure(self, schedulers: Mapping[int, SchedulerConfig]) -> None:
         """Take types and weights.
@@ -59,6 +61,7 @@ class EgressScheduler:
         if (strict, quanta) != (self.strict, self.quanta):
             self.strict = strict
             self.quanta = quanta
+            self.fresh = False
             self.forget(0)
 
     def snapshot(self) -> SchedulerSnapshot:
@@ -71,10 +74,11 @@ class EgressScheduler:
         self.deficits = list(deficits)
 
     def forget(self, turn: int) -> None:
-        """Start a round anew at queue `turn`."""
-        self.turn = turn
-        if not self.fresh:
+        """Start a round anew: queue `turn` has its turn."""
+        if not self.fresh or self.turn != turn:
+            self.turn = turn
             self.deficits = [0] * 8
+            self.deficits[turn] = self.quanta[turn]
             self.fresh = True
 
     def choose(self, eligible: int, queues: Sequence[EgressQueue[Kind]]) -> int:

@@ -11,10 +11,11 @@ Served = list[tuple[bool, int]]
 
 
 class Round:
-    """The round of a port: whose turn it is, and the bytes each queue may still send."""
+    """The round of a port: whose turn it is (None: none has begun), and the bytes each queue may still send."""
 
     def __init__(self) -> None:
-        self.turn, self.deficits = 0, [0] * 8
+        self.turn: int | None = None
+        self.deficits = [0] * 8
 
     def choose(self, heads: Mapping[int, int], ways: Served) -> int | None:
         """The queue to send from; `heads` are the bytes of the first frame of each queue that may send."""
@@ -23,8 +24,10 @@ class Round:
             return max(strict)
         if len(heads) < 2:
             only = next(iter(heads), None)
-            self.turn, self.deficits = only or 0, [0] * 8
+            self.begin(only or 0, ways)
             return only
+        if self.turn is None:
+            self.begin(0, ways)
         while self.deficits[self.turn] < heads.get(self.turn, 1 << 62):
             if self.turn not in heads:
                 self.deficits[self.turn] = 0
@@ -32,6 +35,11 @@ class Round:
             self.deficits[self.turn] += 128 * ways[self.turn][1]
         self.deficits[self.turn] -= heads[self.turn]
         return self.turn
+
+    def begin(self, turn: int, ways: Served) -> None:
+        """A queue has its whole turn, as the first of a round."""
+        self.turn = turn
+        self.deficits = [128 * weight if queue == turn else 0 for queue, (_, weight) in enumerate(ways)]
 
 
 def is_strict(queue: int, schedulers: Mapping[int, SchedulerConfig]) -> bool:

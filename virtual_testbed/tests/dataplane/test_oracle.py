@@ -128,8 +128,17 @@ def test_deficit_round_robin():
     heads, order = {1: 256, 2: 256}, Round()
     assert [order.choose(heads, weights) for _ in range(7)] == [1, 1, 2, 1, 1, 2, 1]
     assert order.choose({**heads, 5: 64}, weights) == 5 and order.choose({0: 64, 7: 64}, weights) == 7
-    assert order.choose({2: 9000}, weights) == 2 and (order.turn, order.deficits) == (2, [0] * 8)
+    assert order.choose({2: 9000}, weights) == 2 and (order.turn, order.deficits) == (2, [0, 0, 128, 0, 0, 0, 0, 0])
     assert order.choose({}, weights) is None and order.turn == 0
+
+
+def test_a_queue_that_was_alone_has_its_whole_turn():
+    """Weights of 8 are 1024 bytes a round, four frames: of these the one that was alone has four, whoever else comes.
+    """
+    weights = served({1: SchedulerConfig("DWRR", 8), 2: SchedulerConfig("DWRR", 8)})
+    order = Round()
+    assert order.choose({2: 256}, weights) == 2
+    assert [order.choose({1: 256, 2: 256}, weights) for _ in range(9)] == [2, 2, 2, 2, 1, 1, 1, 1, 2]
 
 
 @pytest.mark.parametrize("response_ps, second", [(0, 304_800 + FRAME), (60_000, 364_800 + FRAME),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -271,3 +272,19 @@ def test_shared_headroom_pool_bounds_all_groups():
     groups = net.switch_counters(SWITCH).priority_groups
     total = sum(groups[port, 3].headroom_watermark_bytes for port in ("Ethernet4", "Ethernet8"))
     assert 50_000 - 1040 < total <= 50_000
+
+
+@pytest.mark.parametrize("weights", [(100, 93), (15, 14), (120, 80)])
+@pytest.mark.parametrize("percent", [90, 100])
+def test_shares_are_the_weights_also_where_a_queue_empties_within_its_turn(weights, percent):
+    """A turn of weight 100 is twelve frames, in which a queue at 90 % empties that has waited for as many."""
+    config = switch_config(3)
+    schedulers = config.ports["Ethernet8"].schedulers | {
+        queue: SchedulerConfig("DWRR", weight) for queue, weight in zip((1, 2), weights)}
+    rate = line_rate(1024) * Fraction(percent, 100)
+    flows = [data("one", 0, 2, [1], 1, rate_fps=rate), data("two", 1, 2, [5], 2, rate_fps=rate)]
+    net = network(change_port(config, "Ethernet8", schedulers=schedulers), flows)
+    net.start_flows(names(flows))
+    net.advance_to(20 * MS)
+    one, two = (net.flow_counters(name).frames_rx for name in names(flows))
+    assert one / two == pytest.approx(weights[0] / weights[1], rel=0.002)
