@@ -427,6 +427,8 @@ PAUSES_OBEYED = (
     Rule("a pause of {who} outlives the link's going down", ("pause-ended-with-link",)),
     Rule(lambda found: f"pauses of {found.who} stop nothing where they have one thing in common, and no others: "
          f"{found.words(ONE_KIND)}", HELD, _only("PAIRS"), _text(ONE_KIND)),
+    Rule("frames that enable lossy priorities too pause nothing, {who} neither", HELD,
+         _both(_together("blocked-while-paused", "back-pressure"), _only("FRAME-3"))),
     Rule("pauses of {who} stop nothing any more once the watchdog was stopped in a storm", HELD,
          _both(_together("blocked-while-paused", "back-pressure"), _only("WD-16"))),
     Rule("pauses of {who} stop nothing", HELD, _together("blocked-while-paused", "back-pressure")),

@@ -267,6 +267,10 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"HEAD-3": [("headroom-full", "at least 165370 of the 165568 bytes used before frames are dropped", 796),
                  ("xoff-threshold", "18226 frames taken, of 199 bytes each, up to the XOFF threshold", 18230)]},
      "the watermarks of priority 3 do not show what headroom takes"),
+    # a switch that refuses frames with classes that are not lossless there
+    ({"FRAME-3": [("blocked-while-paused", "0 frames received while paused", 14966476),
+                  ("back-pressure", "more than 0 PFC frames sent out of Ethernet64 to hold the sender", 0)]},
+     "frames that enable lossy priorities too pause nothing, priority 3 neither"),
     ({"PFC-1": [("blocked-while-paused", "0 frames received while paused", 13607)]},
      "some frames of priority 3 leave although their queue is paused; TIME-6 tells whether a further pause lets them"
      " go, and was not carried out"),
