@@ -184,7 +184,7 @@ def pytest_sessionfinish(session, exitstatus):
             from tests.common.standalone_session import take_over
 
             take_over(session.config, ours)
-        ours.put_back()  # a session that was interrupted
+        ours.put_back()  # where the session was interrupted, or could not
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -79,7 +79,7 @@ class Session:
         self._writer = RecordWriter(self.folder, self.run_id, self.notes.append)
         self._items: dict[str, PlannedItem] = {}
         self._duts: dict[str, Dut] = {}
-        self._changed = ExitStack()
+        self._restorers: dict[str, SwitchRestorer] = {}
         self._qualifier: Qualifier | None = None
         self._gone = ""
         self._observers: list[RunObserver] = []
@@ -162,20 +162,23 @@ class Session:
             for observer in self._observers:
                 observer.session_started()
             duts = {}
-            with ExitStack() as changed:  # one that cannot be had gives the others back
+            with ExitStack() as taken:
+                taken.callback(self.put_back)  # one that cannot be had gives the others back
                 for name, host in hosts.items():
-                    restorer = SwitchRestorer(host, self.run_id, observers=self._observers)
-                    reservation = changed.enter_context(restorer.watchdog_stopped())
-                    duts[name] = Dut(host, self._observers, reservation)
-                self._changed = changed.pop_all()
+                    fresh = SwitchRestorer(host, self.run_id, observers=self._observers)
+                    restorer = self._restorers.setdefault(name, fresh)  # what it did not put back is still to come
+                    duts[name] = Dut(host, self._observers, restorer.stop_watchdog())
+                taken.pop_all()
             self._duts = duts
         return self._duts
 
     def put_back(self) -> None:
         """Puts the switches back as they were before the first run, and gives them up; raises QualificationError where
-        one is not."""
+        one is not: then the next call tries it once more."""
         self._duts = {}
-        self._changed.close()
+        with ExitStack() as each:  # one that stays away keeps no other from coming back
+            for restorer in self._restorers.values():
+                each.callback(restorer.put_back)
 
     def qualifier(self, lab: Lab) -> Qualifier:
         """What runs test cases: one for the whole session, in which what its first preflight found holds."""
