@@ -23,7 +23,7 @@ from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
-    SESSION_KEY, STANDALONE, case_of, end_of_module, fail_for, is_sweep, keep, one_sentence,
+    SESSION_KEY, STANDALONE, case_of, fail_for, is_sweep, keep, one_sentence, taken,
 )
 from tests.snappi_tests.pfc.qualification.files.telemetry import record_verdicts
 
@@ -216,12 +216,12 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F8
         if ours.plan is None:
             device = ours.device(request.session.items, [host.hostname for host in duthosts])
             ours.use(plan_device(pfc_lab_facts[0], device, pfc_lab_facts[1]))
-        duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
-        clock = open_clock(tbinfo)
-        dut = duts[ours.plan.state.device]
-        host_of = request.getfixturevalue("pfc_host") if ours.plan.pauses is not None else no_host
-        yield ours.qualifier(open_lab(ours.plan, dut, adapted(snappi_api, clock), clock, duts, host_of, ours.timing))
-        end_of_module(request)
+        with taken(request, {name: duthosts[name] for name in ours.plan.devices}) as duts:
+            clock = open_clock(tbinfo)
+            dut = duts[ours.plan.state.device]
+            host_of = request.getfixturevalue("pfc_host") if ours.plan.pauses is not None else no_host
+            api = adapted(snappi_api, clock)
+            yield ours.qualifier(open_lab(ours.plan, dut, api, clock, duts, host_of, ours.timing))
 
 
 @pytest.fixture

@@ -29,10 +29,10 @@ from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, S
 from tests.snappi_tests.pfc.qualification.files.steps import (
     SESSION_KEY,
     case_of,
-    end_of_module,
     fail_for,
     keep,
     one_sentence,
+    taken,
 )
 
 ALL_AT_ONCE = "max"
@@ -186,7 +186,6 @@ def pfc_sweepers(
     request: pytest.FixtureRequest, duthosts: Any, tbinfo: Any, snappi_api: Any, pfc_lab_facts: Any
 ) -> Iterator[Callable[[PlanCase], Sweeper]]:
     """What measures the ports of a switch, by test case. Its watchdog is stopped, and afterwards as it was."""
-    ours = request.config.stash[SESSION_KEY]
     sweeps = request.config.stash[SWEEPS_KEY]
     with one_sentence():
         if sweeps.plan_of_ports is None:
@@ -194,13 +193,12 @@ def pfc_sweepers(
             sweeps.note_items(request.session.items)
             sweeps.announce()
         device = sweeps.plan_of_ports.device
-        dut = ours.take({device: duthosts[device]})[device]
-        clock = open_clock(tbinfo)
-        bench = Bench(dut, adapted(snappi_api, clock), clock)
-        for observer in dut.observers:
-            observer.measured_by(clock)
-        yield cache(lambda case: sweeps.sweeper(case, bench))
-        end_of_module(request)
+        with taken(request, {device: duthosts[device]}) as duts:
+            clock = open_clock(tbinfo)
+            bench = Bench(duts[device], adapted(snappi_api, clock), clock)
+            for observer in bench.dut.observers:
+                observer.measured_by(clock)
+            yield cache(lambda case: sweeps.sweeper(case, bench))
 
 
 @pytest.fixture
