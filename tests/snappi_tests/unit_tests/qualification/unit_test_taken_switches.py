@@ -1,6 +1,12 @@
 """The switches that a session takes are as they were found in the end, also where one is away for a while. The scripts
 run in a real shell, against stand-ins for SONiC's commands."""
 
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
 from tests.common.pfc.lab import configuration, restore
@@ -111,3 +117,41 @@ def test_a_switch_that_cannot_be_had_gives_the_others_back(session, switch, tmp_
     with pytest.raises(QualificationError, match=AWAY):
         session.take({"one": other, "two": switch})
     assert other.config_db()["PFC_WD"] == FOUND, other.config_db()
+
+
+SIGNALLED = """
+import pathlib, signal, sys
+from tests.common.unit_tests.pfc.shell_switch import ShellHost
+from tests.snappi_tests.pfc.qualification.files.session import Session
+number = signal.Signals[sys.argv[1]]
+handler = {"default": signal.SIG_DFL, "ignored": signal.SIG_IGN, "own": lambda *signalled: None}[sys.argv[2]]
+signal.signal(number, handler)
+session = Session("run-1", None)
+try:
+    session.take({"vtb-t0-01": ShellHost(pathlib.Path(sys.argv[3]))})
+    signal.raise_signal(number)
+finally:
+    session.put_back()
+    assert signal.getsignal(number) == handler, "it is another one than before"
+"""
+"""A session that is signalled while it has a switch: pytest ends it as this does."""
+
+
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(("handler", "ends_by"), [("default", -signal.SIGINT), ("ignored", 0), ("own", 0)])
+def test_a_signal_that_would_end_the_process_ends_the_session(switch, number, handler, ends_by):
+    """As Ctrl-C does, so the switch is put back; what is ignored (`nohup`) or heeded by somebody else stays so."""
+    root = Path(__file__).resolve().parents[4]
+    words = [sys.executable, "-c", SIGNALLED, number, handler, switch.home]
+    ended = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+    assert ended.returncode == ends_by, ended
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+
+
+def test_a_session_of_another_thread_leaves_signals_alone(session, switch):
+    """No handler can be set there."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(session.take, {switch.hostname: switch}).result()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, "it was set"
+    session.put_back()
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -80,6 +82,7 @@ class Session:
         self._items: dict[str, PlannedItem] = {}
         self._duts: dict[str, Dut] = {}
         self._restorers: dict[str, SwitchRestorer] = {}
+        self._heeded: list[int] = []
         self._qualifier: Qualifier | None = None
         self._gone = ""
         self._observers: list[RunObserver] = []
@@ -159,6 +162,7 @@ class Session:
         """Makes switches this run's, unless they are already: their watchdogs are stopped. Raises QualificationError
         where another run has one, or it cannot be changed."""
         if not self._duts:
+            self._heed_signals()
             for observer in self._observers:
                 observer.session_started()
             duts = {}
@@ -179,6 +183,16 @@ class Session:
         with ExitStack() as each:  # one that stays away keeps no other from coming back
             for restorer in self._restorers.values():
                 each.callback(restorer.put_back)
+        while self._heeded:
+            signal.signal(self._heeded.pop(), signal.SIG_DFL)
+
+    def _heed_signals(self) -> None:
+        """Signals that would end the process at once end the session as Ctrl-C does, until the switches are back."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            is_main = threading.current_thread() is threading.main_thread()  # no other may set a handler
+            if is_main and signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, signal.default_int_handler)
+                self._heeded.append(number)
 
     def qualifier(self, lab: Lab) -> Qualifier:
         """What runs test cases: one for the whole session, in which what its first preflight found holds."""
