@@ -10,7 +10,7 @@ from tests.common.pfc.cases import pauses, plan as cases
 from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, global_pause, pause_lossless, pause_lossy
 from tests.common.pfc.cases.watchdog.watched import watched
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.planning import connected_port, plan_device
+from tests.common.pfc.lab.planning import connected_port, measurable_first, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
@@ -70,6 +70,19 @@ def test_refused_ports():
     }
     for part, sentence in sentences.items():
         assert part in sentence, f"expected {part!r} in {sentence!r}"
+
+
+def test_a_switch_without_a_generator_is_not_the_one_measured():
+    """A supervisor card for one, or a switch of several that none of the generator's ports is connected to."""
+    facts = LabFacts({"conf-name": "lab"}, {}.get, PORTS, {})
+    expected = [DEVICE, "supervisor", "leaf-02"]
+    assert measurable_first(facts, ["supervisor", "leaf-02", DEVICE]) == expected, "the others are not left out"
+    two = dataclasses.replace(facts, ports=[*PORTS, dataclasses.replace(PORTS[0], device="leaf-02")])
+    assert measurable_first(two, ["leaf-02", DEVICE])[0] == "leaf-02", "of several the testbed's first"
+    with pytest.raises(QualificationError) as error:
+        measurable_first(facts, ["supervisor", "leaf-02"])
+    expected = "the links file connects no port of supervisor, leaf-02 to a traffic generator"
+    assert str(error.value) == expected, str(error.value)
 
 
 def test_unequal_speeds_of_a_chosen_pair_are_refused():

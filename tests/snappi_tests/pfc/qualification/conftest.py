@@ -15,7 +15,7 @@ from tests.common.pfc.cases.plan import lack_of, port_cases, sweep_cases
 from tests.common.pfc.lab.option import adapted, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lab import no_host
-from tests.common.pfc.lab.planning import connected_port, open_lab, plan_device
+from tests.common.pfc.lab.planning import connected_port, measurable_first, open_lab, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
@@ -188,11 +188,9 @@ def pytest_sessionfinish(session, exitstatus):
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    nothing = pytest.ExitCode.NO_TESTS_COLLECTED  # when resuming a complete run that is no failure
-    if session.exitstatus in (pytest.ExitCode.OK, nothing):
-        session.exitstatus = pytest.ExitCode.OK if ours.finish() else pytest.ExitCode.TESTS_FAILED
-    else:
-        ours.finish()
+    passed = ours.finish()
+    if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # none are left of a whole run
+        session.exitstatus = pytest.ExitCode.OK if passed else pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +212,8 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F8
     ours = request.config.stash[SESSION_KEY]
     with one_sentence():
         if ours.plan is None:
-            device = ours.device(request.session.items, [host.hostname for host in duthosts])
+            devices = measurable_first(pfc_lab_facts[0], [host.hostname for host in duthosts])
+            device = ours.device(request.session.items, devices)
             ours.use(plan_device(pfc_lab_facts[0], device, pfc_lab_facts[1]))
         with taken(request, {name: duthosts[name] for name in ours.plan.devices}) as duts:
             clock = open_clock(tbinfo)

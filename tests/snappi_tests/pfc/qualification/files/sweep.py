@@ -15,6 +15,7 @@ import pytest
 from tests.common.pfc.cases.plan import sweep_cases
 from tests.common.pfc.cases.switch_counters import owed_delay_s
 from tests.common.pfc.lab.option import adapted, auditors, open_clock
+from tests.common.pfc.lab.planning import measurable_first
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.tolerances import EXACT
@@ -189,7 +190,8 @@ def pfc_sweepers(
     sweeps = request.config.stash[SWEEPS_KEY]
     with one_sentence():
         if sweeps.plan_of_ports is None:
-            sweeps.plan_of_ports = plan_sweep(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
+            device = measurable_first(pfc_lab_facts[0], [host.hostname for host in duthosts])[0]
+            sweeps.plan_of_ports = plan_sweep(pfc_lab_facts[0], device, pfc_lab_facts[1])
             sweeps.note_items(request.session.items)
             sweeps.announce()
         device = sweeps.plan_of_ports.device
