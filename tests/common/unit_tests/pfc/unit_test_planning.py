@@ -64,7 +64,8 @@ def test_refused_ports():
         "none is up at that speed (Ethernet64, Ethernet68)": refusal(FakeWorld(down=("Ethernet64", "Ethernet68"))),
         "Ethernet0 has 100000 Mb/s and the ports on other traffic generators have 40000 Mb/s": refusal(ports=slow),
         "Ethernet0 and Ethernet4 are both on traffic generator snappi-1": refusal(tx_port="Ethernet4"),
-        "every connected port is on traffic generator snappi-1, like Ethernet0": refusal(ports=PORTS[1:3]),
+        "every connected port is on traffic generator snappi-1, like Ethernet0; the tx port has to be on another one,"
+        " or be allowed on the same (--pfc-same-generator)": refusal(ports=PORTS[1:3]),
         "connects snappi-2 to Ethernet999, a port that the switch does not have": refusal(ports=ghost),
         "connects no port of the switch to a traffic generator": refusal(ports=[]),
     }
