@@ -195,7 +195,7 @@ def check_keys(testbed: Mapping[str, Any]) -> None:
         if key.startswith(OWN_KEYS) and key not in testbed_keys():
             raise QualificationError(
                 f"testbed {testbed.get('conf-name')} has {key}, which nothing here understands: expected"
-                f" {', '.join(testbed_keys())}"
+                f" {', '.join(testbed_keys()) or 'none, as no option that reads such a key is there'}"
             )
 
 

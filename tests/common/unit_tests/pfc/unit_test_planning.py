@@ -9,7 +9,9 @@ import pytest
 from tests.common.pfc.cases import pauses, plan as cases
 from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, global_pause, pause_lossless, pause_lossy
 from tests.common.pfc.cases.watchdog.watched import watched
+from tests.common.pfc.lab import option
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.option import Option
 from tests.common.pfc.lab.planning import connected_port, measurable_first, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
@@ -84,6 +86,20 @@ def test_a_switch_without_a_generator_is_not_the_one_measured():
         measurable_first(facts, ["supervisor", "leaf-02"])
     expected = "the links file connects no port of supervisor, leaf-02 to a traffic generator"
     assert str(error.value) == expected, str(error.value)
+
+
+@pytest.mark.parametrize(("known", "expected"), [
+    ((), "none, as no option that reads such a key is there"), (("pfc_one", "pfc_two"), "pfc_one, pfc_two"),
+])
+def test_a_key_that_nothing_reads_is_refused(known, expected, monkeypatch):
+    """With those that something does read, or that there are none: the suite may be there without its options."""
+    reading = Option()
+    reading.testbed_keys = known
+    monkeypatch.setattr(option, "options", lambda: (reading,))
+    with pytest.raises(QualificationError) as error:
+        plan_device(LabFacts({"conf-name": "lab", "pfc_conditions": {}}, {}.get, PORTS, {}), DEVICE, PortRequest())
+    said = f"testbed lab has pfc_conditions, which nothing here understands: expected {expected}"
+    assert str(error.value) == said, str(error.value)
 
 
 def test_unequal_speeds_of_a_chosen_pair_are_refused():
