@@ -43,8 +43,7 @@ class SwitchRestorer:
         found: Reservation | None = None,
     ) -> None:
         """Nothing is changed yet. `run_id` names this run for others; `clock`: what is waited on for a switch that went
-        away (None: real time); `observers` look on at the configuration before the run and after it; `found` is to be
-        put back (None: what the switch has when its watchdog is stopped)."""
+        away (None: real time); `observers` look on at the configuration before and after; `found` is to be put back."""
         self._host = host
         self._run_id = run_id
         self._clock = clock or WallClock()

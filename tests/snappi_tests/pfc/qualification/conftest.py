@@ -54,7 +54,7 @@ def pytest_addoption(parser, pluginmanager):
         " another only)", action="store_true")
     add("change-config", "also test cases that change the switch's configuration and put it back, and addresses for"
         " ports without one (always on a virtual testbed)", action="store_true")
-    add("results", "folder for records (default: results/<run id>)", metavar="DIR")
+    add("results", "folder for records (default: <run id> in results, or in sonic-mgmt's logs)", metavar="DIR")
     add("run-id", "joins the parts of one run (default: from time and process)", metavar="ID")
     add("job-id", "joins runs that belong together, on several testbeds (default: none)", metavar="ID")
     for plugin in plugins():
@@ -262,7 +262,7 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
 def _results():
     """The folder of the runs that were given none."""
     if not STANDALONE:
-        return Path("results")
+        return Path("logs/pfc_qualification")  # git ignores logs there, and jobs collect them
     from tests.common.clone import RESULTS
 
     return RESULTS
