@@ -259,11 +259,21 @@ def test_a_tree_without_telemetry_does_without(checkout: Path) -> None:
     assert "1 failed, 1 passed" in ended.stdout and "fixture" not in ended.stdout, ended.stdout + ended.stderr
 
 
+def test_records_are_where_sonic_mgmt_has_its_logs(checkout: Path) -> None:
+    """Git ignores that folder there."""
+    overlay(checkout)
+    (checkout / "tests/snappi_tests/pfc/qualification/test_probe.py").write_text(PROBE, encoding="utf-8")
+    run_pytest(checkout / "tests", "-c", "pytest.ini", "snappi_tests/pfc/qualification/test_probe.py",
+               "--testbed", "lab")
+    found = [str(file.parent.parent.relative_to(checkout)) for file in checkout.rglob("records.jsonl")]
+    assert found == ["tests/logs/pfc_qualification"]
+
+
 def test_other_suites_run_beside_it_as_without_it(checkout: Path) -> None:
     overlay(checkout)
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "snappi_tests/pfc", "-k", "theirs")
     assert ended.returncode == 0 and re.search(r"1 passed, \d+ deselected", ended.stdout), ended.stdout + ended.stderr
-    assert not (checkout / "tests/results").exists()
+    assert not (checkout / "tests/logs").exists()
 
 
 def test_one_process_at_a_time_is_an_error_of_this_suite_alone(checkout: Path) -> None:

@@ -71,9 +71,9 @@ class Sweep:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         return [json.loads(line) for line in lines]
 
-    def run(self, victim: str = "", after: int = 0, options: Sequence[str] = (), stop_at: str = ""
-            ) -> tuple[int, list[str]]:
-        """Begins, or goes on; something is killed when so many lines were printed, and Ctrl-C pressed when this was.
+    def run(self, victim: str = "", after: int = 0, options: Sequence[str] = (), stop_at: str = "",
+            stop_by: signal.Signals = signal.SIGINT) -> tuple[int, list[str]]:
+        """Begins, or goes on; something is killed when so many lines were printed, and pytest signalled when this was.
 
         Returns:
             Exit status and what was printed.
@@ -94,7 +94,7 @@ class Sweep:
                 if len(printed) == after:
                     os.kill(self._pid(victim, process.pid), signal.SIGKILL)
                 if stop_at and stop_at in line:
-                    process.send_signal(signal.SIGINT)
+                    process.send_signal(stop_by)
             return process.wait(HANG_S), printed
 
     def _pid(self, victim: str, pytest_pid: int) -> int:
@@ -190,9 +190,12 @@ def test_a_sweep_goes_on_after_a_kill(undisturbed: Undisturbed, kill: Kill, tmp_
     print(f"{kill.name}: killed after line {after}, {story.count('== once more' + chr(10))} further runs")
 
 
-def test_ctrl_c_stops_the_traffic_and_puts_the_switch_back(undisturbed: Undisturbed, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop_by", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_traffic_and_puts_the_switch_back(undisturbed: Undisturbed, stop_by: signal.Signals,
+                                                             tmp_path: Path) -> None:
+    """Ctrl-C, and the end of a pipeline that is cancelled."""
     sweep = Sweep(undisturbed.testbed, tmp_path / "run")
-    status, printed = sweep.run(stop_at=f"{SWITCH} {PORTS[1]}: test traffic on ")
+    status, printed = sweep.run(stop_at=f"{SWITCH} {PORTS[1]}: test traffic on ", stop_by=stop_by)
     text = "".join(printed)
     assert status == 2 and "KeyboardInterrupt" in text, text
     assert [(one["port_id"], one["status"]) for one in sweep.records] == 2 * [(PORTS[0], "PASS")], text

@@ -25,7 +25,7 @@ class Qualifier:
     """Runs scenarios on one port pair, with one preflight for all of them.
 
     A scenario begins with the counters that the one before left, so nothing else may be measured on these two ports in
-    between.
+    between; before `go_on_with` it may.
     """
 
     def __init__(self, lab: Lab, auditors: Sequence[Auditor] = ()) -> None:
@@ -36,8 +36,12 @@ class Qualifier:
         self.settled: DutCounters | None = None  # a reading with all in it that came before the next storm
 
     def go_on_with(self, lab: Lab) -> None:
-        """Goes on with another lab of the same port; what the preflight found holds for it too."""
+        """Goes on with another lab of the same port. What the preflight found holds for it too, but a refusal may have
+        been of the moment; the counters are read anew, since others may have used the port."""
         self.lab = lab
+        self.settled = None
+        if isinstance(self._preflight, QualificationError):
+            self._preflight = None
 
     def qualify(self, case: PlanCase, target: Target) -> Outcome:
         """Runs one scenario; whatever goes wrong becomes an ERROR verdict with its cause, and no traffic goes on."""

@@ -6,7 +6,7 @@ names one: an option is taken away by deleting its folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -95,6 +95,10 @@ class Option:
         """The switch that is measured for a device under test; None: as the core chooses, the device itself. Raises
         QualificationError where there is none that can be."""
         return None
+
+    def replaced(self, testbed: Mapping[str, Any]) -> Collection[str]:
+        """The switches of a testbed that others are measured for."""
+        return ()
 
     def first_port(self, testbed: Mapping[str, Any]) -> str | None:
         """The port under test where the user names none; None: as the core chooses."""
@@ -191,7 +195,7 @@ def check_keys(testbed: Mapping[str, Any]) -> None:
         if key.startswith(OWN_KEYS) and key not in testbed_keys():
             raise QualificationError(
                 f"testbed {testbed.get('conf-name')} has {key}, which nothing here understands: expected"
-                f" {', '.join(testbed_keys())}"
+                f" {', '.join(testbed_keys()) or 'none, as no option that reads such a key is there'}"
             )
 
 

@@ -28,6 +28,15 @@ def measured_device(facts: LabFacts, device: str) -> SwitchState:
     return first(option.measured(facts, device) for option in options()) or facts.state_of(device)
 
 
+def measurable_first(facts: LabFacts, devices: Sequence[str]) -> list[str]:
+    """A testbed's switches, those first that have a traffic generator behind them, or that an option measures another
+    one for; raises QualificationError where there are none."""
+    known = {port.device for port in facts.ports}.union(*(option.replaced(facts.testbed) for option in options()))
+    if known.isdisjoint(devices):
+        raise QualificationError(f"the links file connects no port of {', '.join(devices)} to a traffic generator")
+    return sorted(devices, key=lambda device: device not in known)
+
+
 def plan_device(facts: LabFacts, device: str, asked: PortRequest) -> PortPlan:
     """Plans what is measured for a device under test; raises QualificationError where nothing can be."""
     check_keys(facts.testbed)

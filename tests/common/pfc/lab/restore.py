@@ -35,45 +35,53 @@ def read_state(dut: Dut) -> SwitchState:
 
 
 class SwitchRestorer:
-    """Stops the watchdog of one switch, and puts back what a run changed there."""
+    """Stops the watchdog of one switch, and puts back what a run changed there. What could not be put back stays what
+    is put back, by the next try or after the next stop: the switch does not know it any more."""
 
     def __init__(
-        self, host: Host, run_id: str, clock: Clock | None = None, observers: Sequence[RunObserver] = ()
+        self, host: Host, run_id: str, clock: Clock | None = None, observers: Sequence[RunObserver] = (),
+        found: Reservation | None = None,
     ) -> None:
         """Nothing is changed yet. `run_id` names this run for others; `clock`: what is waited on for a switch that went
-        away (None: real time); `observers` look on at the configuration before the run and after it."""
+        away (None: real time); `observers` look on at the configuration before and after; `found` is to be put back."""
         self._host = host
         self._run_id = run_id
         self._clock = clock or WallClock()
         self._observers = observers
-        self._is_back = False
+        self._found = found  # None: nothing is left to be put back
 
     @contextmanager
     def watchdog_stopped(self) -> Iterator[Reservation]:
-        """The switch is this run's inside the `with` block and its watchdog stopped; it is put back however the block
-        ends.
+        """The switch is this run's inside the `with` block, as of `stop_watchdog`; it is put back however the block
+        ends."""
+        try:
+            yield self.stop_watchdog()
+        finally:
+            self.put_back()
 
-        Yields:
-            What is going to be put back.
+    def stop_watchdog(self) -> Reservation:
+        """Makes the switch this run's and stops its watchdog; returns what is going to be put back.
 
         Raises:
-            ReservationLost: another run has the switch; or it took it over inside the block, and puts the state back.
+            ReservationLost: another run has the switch; or it took it over, and puts the state back.
             QualificationError: the switch cannot be reserved (then nothing was changed), or a step failed.
         """
-        with self.put_back(self._reserve()) as reservation:
-            for bring_back in reservation.restorers.values():  # what a dead run changed must not be measured
-                bring_back(self._clock)
-            stop = f"{{ {reservation.held()}; }} && pfcwd stop"
-            checked(self._host, "stop", run_batch(self._host, {"stop": stop}))
-            yield reservation
+        self._found = reservation = self._found or self._reserve()
+        for bring_back in reservation.restorers.values():  # what a dead run changed must not be measured
+            bring_back(self._clock)
+        stop = f"{{ {reservation.held()}; }} && pfcwd stop"
+        checked(self._host, "stop", run_batch(self._host, {"stop": stop}))
+        return reservation
 
-    @contextmanager
-    def put_back(self, reservation: Reservation) -> Iterator[Reservation]:
-        """What was found is put back when the `with` block ends, however it ends; the switch is anybody's then."""
-        try:
-            yield reservation
-        finally:
-            put_back_or_raise("the watchdog", lambda: self._restore_once(reservation), reservation, self._clock)
+    def put_back(self) -> None:
+        """Puts back what was found, unless that is done; the switch is anybody's then.
+
+        Raises:
+            ReservationLost: another run has taken the switch over, and puts the state back.
+            QualificationError: the switch does not answer, or did not take the configuration.
+        """
+        if (found := self._found) is not None:
+            put_back_or_raise("the watchdog", lambda: self._restore_once(found), found, self._clock)
 
     def _reserve(self) -> Reservation:
         """Reserves the switch as an option does it, else by reading what it has now."""
@@ -89,7 +97,8 @@ class SwitchRestorer:
         try:
             self._restore(reservation)
         except ReservationLost:
-            if not self._is_back:
+            if self._found is not None:
+                self._found = None
                 raise
 
     def _restore(self, reservation: Reservation) -> None:
@@ -117,7 +126,7 @@ class SwitchRestorer:
                 f"{self._host.hostname}: the watchdog's configuration is not as it was found (PFC_WD|"
                 f"{differing[0]} differs); {reservation.remedy}"
             )
-        self._is_back = True
+        self._found = None
         checked(self._host, "give_up", run_batch(self._host, {"give_up": reservation.give_up()}))
 
 

@@ -94,8 +94,10 @@ class LeaseTaker:
             yield None
             return
         lease = self.take(lambda found: force or found.is_over() or not found.lease.owner.is_here())
-        with SwitchRestorer(self._host, self._run_id, self._clock, self._observers).put_back(lease):
+        try:
             yield seen
+        finally:
+            SwitchRestorer(self._host, self._run_id, self._clock, self._observers, lease).put_back()
 
     def _write(self, lease: Lease, instead_of: Seen | None) -> bool:
         """Writes the lease; False: another run was faster."""

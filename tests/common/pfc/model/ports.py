@@ -88,7 +88,7 @@ def natural(name: str) -> tuple[tuple[str, int], ...]:
 def choose_pair(
     ports: Sequence[ConnectedPort], port_under_test: str | None, tx_port: str | None, states: Mapping[str, PortState]
 ) -> PortPair:
-    """Chooses the port pair of one switch.
+    """Chooses the port pair of one switch: on two traffic generators, as the plan has it, unless the user allows one.
 
     Args:
         ports: every port of the switch that the links file connects to a traffic generator.
@@ -180,7 +180,7 @@ def _check_peers(rx: ConnectedPort, tx: ConnectedPort) -> None:
     if rx.generator == tx.generator:
         raise QualificationError(
             f"{rx.device}: {rx.port} and {tx.port} are both on traffic generator {rx.generator}; "
-            "the tx port has to be on another one"
+            "the tx port has to be on another one, or be allowed on the same (--pfc-same-generator)"
         )
     if rx.speed_mbps != tx.speed_mbps:
         raise QualificationError(
@@ -194,7 +194,7 @@ def _find_tx(rx: ConnectedPort, ports: Sequence[ConnectedPort], states: Mapping[
     if not elsewhere:
         raise QualificationError(
             f"{rx.device}: every connected port is on traffic generator {rx.generator}, like {rx.port}; "
-            "the tx port has to be on another one"
+            "the tx port has to be on another one, or be allowed on the same (--pfc-same-generator)"
         )
     equal = [port for port in elsewhere if port.speed_mbps == rx.speed_mbps]
     if not equal:

@@ -122,5 +122,6 @@ def _paired(ports: Sequence[ConnectedPort]) -> list[tuple[ConnectedPort, Connect
 def _lonely(port: ConnectedPort) -> str:
     return (
         f"{port.device} {port.port}: every connected port of {port.speed_mbps} Mb/s that is up is on traffic generator"
-        f" {port.generator} like it; the tx port has to be on another one (or be allowed on the same)"
+        f" {port.generator} like it; the tx port has to be on another one, or be allowed on the same"
+        " (--pfc-same-generator)"
     )

@@ -9,8 +9,10 @@ import pytest
 from tests.common.pfc.cases import pauses, plan as cases
 from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, global_pause, pause_lossless, pause_lossy
 from tests.common.pfc.cases.watchdog.watched import watched
+from tests.common.pfc.lab import option
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.planning import connected_port, plan_device
+from tests.common.pfc.lab.option import Option
+from tests.common.pfc.lab.planning import connected_port, measurable_first, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
@@ -64,12 +66,40 @@ def test_refused_ports():
         "none is up at that speed (Ethernet64, Ethernet68)": refusal(FakeWorld(down=("Ethernet64", "Ethernet68"))),
         "Ethernet0 has 100000 Mb/s and the ports on other traffic generators have 40000 Mb/s": refusal(ports=slow),
         "Ethernet0 and Ethernet4 are both on traffic generator snappi-1": refusal(tx_port="Ethernet4"),
-        "every connected port is on traffic generator snappi-1, like Ethernet0": refusal(ports=PORTS[1:3]),
+        "every connected port is on traffic generator snappi-1, like Ethernet0; the tx port has to be on another one,"
+        " or be allowed on the same (--pfc-same-generator)": refusal(ports=PORTS[1:3]),
         "connects snappi-2 to Ethernet999, a port that the switch does not have": refusal(ports=ghost),
         "connects no port of the switch to a traffic generator": refusal(ports=[]),
     }
     for part, sentence in sentences.items():
         assert part in sentence, f"expected {part!r} in {sentence!r}"
+
+
+def test_a_switch_without_a_generator_is_not_the_one_measured():
+    """A supervisor card for one, or a switch of several that none of the generator's ports is connected to."""
+    facts = LabFacts({"conf-name": "lab"}, {}.get, PORTS, {})
+    expected = [DEVICE, "supervisor", "leaf-02"]
+    assert measurable_first(facts, ["supervisor", "leaf-02", DEVICE]) == expected, "the others are not left out"
+    two = dataclasses.replace(facts, ports=[*PORTS, dataclasses.replace(PORTS[0], device="leaf-02")])
+    assert measurable_first(two, ["leaf-02", DEVICE])[0] == "leaf-02", "of several the testbed's first"
+    with pytest.raises(QualificationError) as error:
+        measurable_first(facts, ["supervisor", "leaf-02"])
+    expected = "the links file connects no port of supervisor, leaf-02 to a traffic generator"
+    assert str(error.value) == expected, str(error.value)
+
+
+@pytest.mark.parametrize(("known", "expected"), [
+    ((), "none, as no option that reads such a key is there"), (("pfc_one", "pfc_two"), "pfc_one, pfc_two"),
+])
+def test_a_key_that_nothing_reads_is_refused(known, expected, monkeypatch):
+    """With those that something does read, or that there are none: the suite may be there without its options."""
+    reading = Option()
+    reading.testbed_keys = known
+    monkeypatch.setattr(option, "options", lambda: (reading,))
+    with pytest.raises(QualificationError) as error:
+        plan_device(LabFacts({"conf-name": "lab", "pfc_conditions": {}}, {}.get, PORTS, {}), DEVICE, PortRequest())
+    said = f"testbed lab has pfc_conditions, which nothing here understands: expected {expected}"
+    assert str(error.value) == said, str(error.value)
 
 
 def test_unequal_speeds_of_a_chosen_pair_are_refused():

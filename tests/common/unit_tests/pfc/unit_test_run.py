@@ -389,6 +389,48 @@ def test_a_reading_serves_as_the_next_scenarios_first():
     assert qualifier.qualify(SINGLE_LOSSLESS, (3,)).verdicts[0].status is Status.PASS, "a later run is not affected"
 
 
+def lab_of(world):
+    """What one of several modules measures the port with."""
+    plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
+    return open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world))
+
+
+def test_what_others_sent_between_two_modules_is_not_counted():
+    """In a sonic-mgmt tree other suites may use the port."""
+    world = FakeWorld()
+    qualifier = Qualifier(lab_of(world))
+    assert qualifier.qualify(SINGLE_LOSSLESS, (3,)).verdicts[0].status is Status.PASS, "the first module"
+    world.pfc_rx = [frames + 500 for frames in world.pfc_rx]
+    qualifier.go_on_with(lab_of(world))
+    for verdict in qualifier.qualify(SINGLE_LOSSLESS, (4,)).verdicts:
+        assert verdict.status is Status.PASS, verdict.messages
+
+
+def test_what_the_preflight_refuses_is_asked_again_by_the_next_module():
+    """One slow address is not the verdict of a whole session; within a module it is asked once."""
+    world = FakeWorld(resolved=False)
+    qualifier = Qualifier(lab_of(world))
+    found = [qualifier.qualify(SINGLE_LOSSLESS, (3,)).verdicts[0].cause]
+    world.resolved = True
+    found.append(qualifier.qualify(SINGLE_LOSSLESS, (3,)).verdicts[0].cause)
+    assert all("not every tester host has resolved" in str(cause) for cause in found), found
+    qualifier.go_on_with(lab_of(world))
+    for verdict in qualifier.qualify(SINGLE_LOSSLESS, (3,)).verdicts:
+        assert verdict.status is Status.PASS, verdict.messages
+
+
+def test_what_a_preflight_found_holds_for_the_next_module():
+    """A switch that loses frames without any storm does not become a good one by a new module."""
+    world = FakeWorld(lost={3: 1})
+    qualifier = Qualifier(lab_of(world))
+    first = qualifier.qualify(SINGLE_LOSSLESS, (3,)).verdicts[0]
+    world.lost = {}
+    qualifier.go_on_with(lab_of(world))
+    later = qualifier.qualify(SINGLE_LOSSLESS, (3,)).verdicts[0]
+    for verdict in (first, later):
+        assert "clean-flow" in [check.name for check in verdict.checks if check.status is Status.FAIL], verdict.messages
+
+
 def test_the_first_reading_has_no_pauses_of_the_scenario_before():
     """Each storm's frames are counted from where the one before ended, all of them polled."""
     for seconds in (0.5, 1.0, 7.0, 30.0):

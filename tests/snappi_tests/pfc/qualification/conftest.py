@@ -15,7 +15,7 @@ from tests.common.pfc.cases.plan import lack_of, port_cases, sweep_cases
 from tests.common.pfc.lab.option import adapted, open_clock
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lab import no_host
-from tests.common.pfc.lab.planning import connected_port, open_lab, plan_device
+from tests.common.pfc.lab.planning import connected_port, measurable_first, open_lab, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
@@ -23,7 +23,7 @@ from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
-    SESSION_KEY, STANDALONE, case_of, end_of_module, fail_for, is_sweep, keep, one_sentence,
+    SESSION_KEY, STANDALONE, case_of, fail_for, is_sweep, keep, one_sentence, taken,
 )
 from tests.snappi_tests.pfc.qualification.files.telemetry import record_verdicts
 
@@ -54,7 +54,7 @@ def pytest_addoption(parser, pluginmanager):
         " another only)", action="store_true")
     add("change-config", "also test cases that change the switch's configuration and put it back, and addresses for"
         " ports without one (always on a virtual testbed)", action="store_true")
-    add("results", "folder for records (default: results/<run id>)", metavar="DIR")
+    add("results", "folder for records (default: <run id> in results, or in sonic-mgmt's logs)", metavar="DIR")
     add("run-id", "joins the parts of one run (default: from time and process)", metavar="ID")
     add("job-id", "joins runs that belong together, on several testbeds (default: none)", metavar="ID")
     for plugin in plugins():
@@ -184,15 +184,13 @@ def pytest_sessionfinish(session, exitstatus):
             from tests.common.standalone_session import take_over
 
             take_over(session.config, ours)
-        ours.put_back()  # a session that was interrupted
+        ours.put_back()  # where the session was interrupted, or could not
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    nothing = pytest.ExitCode.NO_TESTS_COLLECTED  # when resuming a complete run that is no failure
-    if session.exitstatus in (pytest.ExitCode.OK, nothing):
-        session.exitstatus = pytest.ExitCode.OK if ours.finish() else pytest.ExitCode.TESTS_FAILED
-    else:
-        ours.finish()
+    passed = ours.finish()
+    if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # none are left of a whole run
+        session.exitstatus = pytest.ExitCode.OK if passed else pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="module")
@@ -214,14 +212,15 @@ def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F8
     ours = request.config.stash[SESSION_KEY]
     with one_sentence():
         if ours.plan is None:
-            device = ours.device(request.session.items, [host.hostname for host in duthosts])
+            devices = measurable_first(pfc_lab_facts[0], [host.hostname for host in duthosts])
+            device = ours.device(request.session.items, devices)
             ours.use(plan_device(pfc_lab_facts[0], device, pfc_lab_facts[1]))
-        duts = ours.take({name: duthosts[name] for name in ours.plan.devices})
-        clock = open_clock(tbinfo)
-        dut = duts[ours.plan.state.device]
-        host_of = request.getfixturevalue("pfc_host") if ours.plan.pauses is not None else no_host
-        yield ours.qualifier(open_lab(ours.plan, dut, adapted(snappi_api, clock), clock, duts, host_of, ours.timing))
-        end_of_module(request)
+        with taken(request, {name: duthosts[name] for name in ours.plan.devices}) as duts:
+            clock = open_clock(tbinfo)
+            dut = duts[ours.plan.state.device]
+            host_of = request.getfixturevalue("pfc_host") if ours.plan.pauses is not None else no_host
+            api = adapted(snappi_api, clock)
+            yield ours.qualifier(open_lab(ours.plan, dut, api, clock, duts, host_of, ours.timing))
 
 
 @pytest.fixture
@@ -263,7 +262,7 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
 def _results():
     """The folder of the runs that were given none."""
     if not STANDALONE:
-        return Path("results")
+        return Path("logs/pfc_qualification")  # git ignores logs there, and jobs collect them
     from tests.common.clone import RESULTS
 
     return RESULTS

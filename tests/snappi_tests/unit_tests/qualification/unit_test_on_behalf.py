@@ -6,7 +6,7 @@ import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.lab.planning import plan_device
+from tests.common.pfc.lab.planning import measurable_first, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import ConnectedPort
@@ -73,3 +73,9 @@ def test_a_t1_without_a_replacement_is_refused():
     """In a sentence that says what the entry takes."""
     with pytest.raises(QualificationError, match=f"{T1} is a T1 .* names no replacement for it"):
         plan_device(lab(), T1, PortRequest())
+
+
+@pytest.mark.parametrize(("entry", "first"), [({KEY: {T1: [DEVICE]}}, T1), ({}, DEVICE), ({KEY: [T1]}, DEVICE)])
+def test_a_t1_that_has_a_replacement_needs_no_generator(entry, first):
+    """It is measured all the same; without one the first switch is that has a generator."""
+    assert measurable_first(lab(**entry), [T1, DEVICE])[0] == first, entry

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,7 +24,7 @@ from tests.common.pfc.model.tolerances import Tolerances
 from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem, Target
 from tests.common.pfc.record.collector import VerdictCollector
 from tests.common.pfc.record.record_file import RecordFile, RecordWriter, refuse_records
-from tests.common.pfc.record.records import Record, RunLabels, new_run_id
+from tests.common.pfc.record.records import RunLabels, new_run_id
 from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 
@@ -79,7 +81,8 @@ class Session:
         self._writer = RecordWriter(self.folder, self.run_id, self.notes.append)
         self._items: dict[str, PlannedItem] = {}
         self._duts: dict[str, Dut] = {}
-        self._changed = ExitStack()
+        self._restorers: dict[str, SwitchRestorer] = {}
+        self._heeded: list[int] = []
         self._qualifier: Qualifier | None = None
         self._gone = ""
         self._observers: list[RunObserver] = []
@@ -159,23 +162,37 @@ class Session:
         """Makes switches this run's, unless they are already: their watchdogs are stopped. Raises QualificationError
         where another run has one, or it cannot be changed."""
         if not self._duts:
+            self._heed_signals()
             for observer in self._observers:
                 observer.session_started()
             duts = {}
-            with ExitStack() as changed:  # one that cannot be had gives the others back
+            with ExitStack() as taken:
+                taken.callback(self.put_back)  # one that cannot be had gives the others back
                 for name, host in hosts.items():
-                    restorer = SwitchRestorer(host, self.run_id, observers=self._observers)
-                    reservation = changed.enter_context(restorer.watchdog_stopped())
-                    duts[name] = Dut(host, self._observers, reservation)
-                self._changed = changed.pop_all()
+                    fresh = SwitchRestorer(host, self.run_id, observers=self._observers)
+                    restorer = self._restorers.setdefault(name, fresh)  # what it did not put back is still to come
+                    duts[name] = Dut(host, self._observers, restorer.stop_watchdog())
+                taken.pop_all()
             self._duts = duts
         return self._duts
 
     def put_back(self) -> None:
         """Puts the switches back as they were before the first run, and gives them up; raises QualificationError where
-        one is not."""
+        one is not: then the next call tries it once more."""
         self._duts = {}
-        self._changed.close()
+        with ExitStack() as each:  # one that stays away keeps no other from coming back
+            for restorer in self._restorers.values():
+                each.callback(restorer.put_back)
+        while self._heeded:
+            signal.signal(self._heeded.pop(), signal.SIG_DFL)
+
+    def _heed_signals(self) -> None:
+        """Signals that would end the process at once end the session as Ctrl-C does, until the switches are back."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            is_main = threading.current_thread() is threading.main_thread()  # no other may set a handler
+            if is_main and signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, signal.default_int_handler)
+                self._heeded.append(number)
 
     def qualifier(self, lab: Lab) -> Qualifier:
         """What runs test cases: one for the whole session, in which what its first preflight found holds."""
@@ -242,16 +259,12 @@ class Session:
         if lost is not None:
             verdicts = [replace(one, error=lost) if one.status is Status.PASS else one for one in outcome.verdicts]
             outcome = replace(outcome, verdicts=verdicts)
-        self._write(self.collector.add(self._items[nodeid], outcome))
+        self._writer.write(self.collector.add(self._items[nodeid], outcome))
         return self.verdicts_of(nodeid)
 
     def verdicts_of(self, nodeid: str) -> list[PortVerdict]:
         """The verdicts that an item has so far."""
         return self.collector.verdicts_of(self._items[nodeid]) if nodeid in self._items else []
-
-    def _write(self, records: Sequence[Record]) -> None:
-        if records:
-            self._writer.write(records)
 
     def impossible(self, nodeid: str, reason: str) -> None:
         """Withdraws an item that is about nothing on this port: it owes no verdict, and the user is told."""
@@ -266,7 +279,7 @@ class Session:
         if nodeid in self._items:
             if after:
                 self.notes.append(f"clean-up: {cause}")
-            self._write(self.collector.missing(self._items[nodeid], cause))
+            self._writer.write(self.collector.missing(self._items[nodeid], cause))
 
     def finish(self) -> bool:
         """Ends the session; returns whether every planned item was measured and is PASS, and its verdict kept."""
@@ -276,7 +289,7 @@ class Session:
             if planned.case in sweep_cases():
                 self.collector.leave(planned, cause)
             else:
-                self._write(self.collector.missing(planned, cause))
+                self._writer.write(self.collector.missing(planned, cause))
         lost = self._lost_evidence()
         left_out = [note for observer in self._observers for note in observer.notes()]
         self.notes += dict.fromkeys([*left_out, *lost])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.common.pfc.cases.plan import sweep_cases
+from tests.common.pfc.lab.dut import Dut, Host
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import Outcome, PlanCase
 from tests.snappi_tests.pfc.qualification.files.session import Session
@@ -42,11 +43,17 @@ def one_sentence() -> Iterator[None]:
         pytest.fail(cause, pytrace=False)
 
 
-def end_of_module(request: pytest.FixtureRequest) -> None:
-    """Puts the switches back: after the last of our modules, in a sonic-mgmt tree after each, because other fixtures
-    change them in between."""
-    if not STANDALONE or _is_last(request):
-        request.config.stash[SESSION_KEY].put_back()
+@contextmanager
+def taken(request: pytest.FixtureRequest, hosts: Mapping[str, Host]) -> Iterator[dict[str, Dut]]:
+    """Switches are this run's inside the `with` block. However it ends they are put back: after the last of our
+    modules, in a sonic-mgmt tree after each, because other fixtures change them in between."""
+    session = request.config.stash[SESSION_KEY]
+    duts = session.take(hosts)
+    try:
+        yield duts
+    finally:
+        if not STANDALONE or _is_last(request):
+            session.put_back()
 
 
 def _is_last(request: pytest.FixtureRequest) -> bool:

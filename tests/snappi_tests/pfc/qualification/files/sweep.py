@@ -15,6 +15,7 @@ import pytest
 from tests.common.pfc.cases.plan import sweep_cases
 from tests.common.pfc.cases.switch_counters import owed_delay_s
 from tests.common.pfc.lab.option import adapted, auditors, open_clock
+from tests.common.pfc.lab.planning import measurable_first
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.tolerances import EXACT
@@ -29,10 +30,10 @@ from tests.snappi_tests.pfc.qualification.files.session import PORT_PARAMETER, S
 from tests.snappi_tests.pfc.qualification.files.steps import (
     SESSION_KEY,
     case_of,
-    end_of_module,
     fail_for,
     keep,
     one_sentence,
+    taken,
 )
 
 ALL_AT_ONCE = "max"
@@ -186,21 +187,20 @@ def pfc_sweepers(
     request: pytest.FixtureRequest, duthosts: Any, tbinfo: Any, snappi_api: Any, pfc_lab_facts: Any
 ) -> Iterator[Callable[[PlanCase], Sweeper]]:
     """What measures the ports of a switch, by test case. Its watchdog is stopped, and afterwards as it was."""
-    ours = request.config.stash[SESSION_KEY]
     sweeps = request.config.stash[SWEEPS_KEY]
     with one_sentence():
         if sweeps.plan_of_ports is None:
-            sweeps.plan_of_ports = plan_sweep(pfc_lab_facts[0], duthosts[0].hostname, pfc_lab_facts[1])
+            device = measurable_first(pfc_lab_facts[0], [host.hostname for host in duthosts])[0]
+            sweeps.plan_of_ports = plan_sweep(pfc_lab_facts[0], device, pfc_lab_facts[1])
             sweeps.note_items(request.session.items)
             sweeps.announce()
         device = sweeps.plan_of_ports.device
-        dut = ours.take({device: duthosts[device]})[device]
-        clock = open_clock(tbinfo)
-        bench = Bench(dut, adapted(snappi_api, clock), clock)
-        for observer in dut.observers:
-            observer.measured_by(clock)
-        yield cache(lambda case: sweeps.sweeper(case, bench))
-        end_of_module(request)
+        with taken(request, {device: duthosts[device]}) as duts:
+            clock = open_clock(tbinfo)
+            bench = Bench(duts[device], adapted(snappi_api, clock), clock)
+            for observer in bench.dut.observers:
+                observer.measured_by(clock)
+            yield cache(lambda case: sweeps.sweeper(case, bench))
 
 
 @pytest.fixture
