@@ -11,15 +11,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..lab.clock import wait_for
 from ..lab.configuration import (
     configured, lossless_set, read_config, trusting_tags, with_priorities_of, with_tags,
 )
 from ..lab.lab import Lab
 from ..model.counters import DutCounters
-from ..model.errors import QualificationError
 from ..model.measurement import Measurement, PortUnderTest
-from ..model.numbered_rows import numbers_in
 from ..model.qos import PRIORITIES
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS
@@ -52,7 +49,6 @@ TAGGED_STOPPED = PlanCase("tagged-storms", "TAG-3")
 PRIORITY_TAG = 0  # IEEE 802.1Q: a tag without a VLAN; the frame is in the port's own, whichever that is
 NEEDS = f"{CHANGEABLE}, generators with eight PFC queues, and a lossy priority that some DSCP value reaches"
 EACH_DATA_S = 2
-GROUPS_DEADLINE_S = 20.0  # until the switch has derived priority groups; buffermgrd takes seconds
 
 
 def in_turn(runs: Mapping[str, Measurement], **configured: Any) -> RunInParts:
@@ -172,7 +168,6 @@ def _lossless(lab: Lab, priorities: Target) -> Iterator[Lab]:
     rows = lossless_set(config_db, lab.dut.name, (pair.rx.port, pair.tx.port), priorities)
     other = with_priorities_of(lab, config_db, rows)
     with configured(lab, config_db, rows):
-        wait_for_groups(lab, {(port, priority) for port in (pair.rx.port, pair.tx.port) for priority in priorities})
         yield other
 
 
@@ -184,37 +179,6 @@ def _tagged(lab: Lab, _: Target) -> Iterator[Lab]:
     rows = trusting_tags(config_db, lab.dut.name, (pair.rx.port, pair.tx.port))
     with configured(lab, config_db, rows):
         yield with_tags(lab, PRIORITY_TAG)
-
-
-def wait_for_groups(lab: Lab, owed: set[tuple[str, int]]) -> None:
-    """Waits until the switch has a priority group for each lossless priority of the ports (APPL_DB, which has those of
-    CONFIG_DB and derived ones).
-
-    Raises:
-        QualificationError: one is missing.
-    """
-    missing: set[tuple[str, int]] = set()
-
-    def complete() -> bool:
-        text = lab.dut.ask({"groups": "sonic-db-cli APPL_DB KEYS 'BUFFER_PG_TABLE:*'"})["groups"]
-        missing.clear()
-        missing.update(owed - _groups(text))
-        return not missing
-
-    if not wait_for(complete, GROUPS_DEADLINE_S, lab.clock, 2.0):
-        port, priority = min(missing)
-        raise QualificationError(
-            f"{lab.subject.where(priority, port)}: PORT_QOS_MAP|{port} pfc_enable has it, but"
-            f" {GROUPS_DEADLINE_S:.0f} s later the switch has no priority group for it (BUFFER_PG_TABLE in APPL_DB)"
-        )
-
-
-def _groups(text: str) -> set[tuple[str, int]]:
-    """Port and number of each priority group, from keys like `BUFFER_PG_TABLE:Ethernet0:3-4`."""
-    found = set()
-    for _, ports, numbers in (line.strip().split(":") for line in text.splitlines() if line.count(":") == 2):
-        found |= {(port, one) for port in ports.split(",") for one in numbers_in(numbers)}
-    return found
 
 
 def reconfigured_case(

@@ -38,8 +38,8 @@ def turn_frames(weight: int, frame_bytes: int) -> int:
 def read_schedulers(config_db: ConfigDb, qos: PortQos) -> dict[int, Scheduler]:
     """The scheduler of each queue that some DSCP value reaches.
 
-    `read_port_qos` has seen to it that a lossless priority's traffic uses the queue that it pauses; the queue of a
-    priority has its number in all of SONiC's maps, and the preflight has seen each leave through it.
+    `read_port_qos` has seen to it that the queue of a priority has its number, and the preflight has seen each leave
+    through it.
 
     Raises:
         QualificationError: a queue has none, or one of which its share of the line does not follow.

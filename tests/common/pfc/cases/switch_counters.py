@@ -206,7 +206,7 @@ def data_counters(printed: Mapping[str, str], leaves: str, enters: Sequence[str]
 def priority_groups(config_db: ConfigDb, device: str, port: str) -> dict[int, int]:
     """Priority -> the priority group that its frames take when they enter a port; raises QualificationError where the
     port has no such map."""
-    return map_of(config_db, device, port, ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"))[1]
+    return map_of(config_db, device, port, "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP")[1]
 
 
 def port_counts(text: str, port: str) -> PortCounts:

@@ -24,11 +24,14 @@ from ..record.case import Target
 from .clock import Clock
 from .dut import READ_CONFIG, Dut, Host, parse_config_db
 from .lab import Lab
+from .priority_groups import owed_groups, wait_for_groups
 from .reservation import Reservation, Rows
 from .restore import put_back_or_raise, load
 
 NAME = "PFC_QUALIFICATION"  # of the maps that are there while a changed configuration is measured
-FOLLOW_S = 5.0  # SONiC's daemons follow CONFIG_DB within about a second, one after the other
+FOLLOW_S = 5.0
+"""How long SONiC's daemons take to follow CONFIG_DB, each about a second, one after the other: for what orchagent takes
+from there itself (PORT_QOS_MAP, QUEUE, maps, schedulers) and no row of APPL_DB shows."""
 CLASS_SELECTOR = 8  # RFC 2474: DSCP 8 * n is class selector n, what IP precedence n was
 Row = Mapping[str, Any]
 
@@ -142,20 +145,29 @@ class RowRestorer:
         Raises:
             ReservationLost: another run has the switch; it puts the rows back.
             QualificationError: the rows found cannot be written down (then nothing was changed), or the switch did not
-                take the wanted ones, or did not take the others back.
+                take the wanted ones, or did not take the others back; or its priority groups do not follow.
         """
         reservation = self._reservation
         self.keep({table: {key: config_db.get(table, {}).get(key) for key in rows} for table, rows in wanted.items()})
         try:
-            self.bring(config_db, wanted, clock, reservation.write())
+            self._bring_into_effect(config_db, wanted, clock, reservation.write())
             yield
         finally:
             changed = as_found(config_db, wanted)
             found = {table: {key: reservation.rows[table][key] for key in rows} for table, rows in wanted.items()}
-            put_back_or_raise("the configuration", lambda: self.bring(changed, found, clock), reservation, clock)
+            put_back_or_raise(
+                "the configuration", lambda: self._bring_into_effect(changed, found, clock), reservation, clock
+            )
+
+    def _bring_into_effect(self, now: ConfigDb, wanted: Rows, clock: Clock, first: str = "true") -> None:
+        """Brings rows (`bring`), and waits until the priority groups are as these say."""
+        self.bring(now, wanted, clock, first)
+        owed = owed_groups(now, as_found(now, wanted), _differing(now, wanted), NAME)
+        wait_for_groups(self._dut, owed, clock)
 
     def bring_back(self, clock: Clock) -> None:
-        """Puts all rows back, whatever the switch has now."""
+        """Puts all rows back, whatever the switch has now. Priority groups are not waited for: the watchdog comes back
+        after this, also on a switch that does not follow."""
         if self._reservation.rows:
             text = self._dut.ask({"config": READ_CONFIG})["config"]
             self.bring(parse_config_db(self._dut.host, text), self._reservation.rows, clock)

@@ -117,8 +117,8 @@ class Dut:
     def __init__(
         self, host: Host, observers: Sequence[RunObserver] = (), reservation: Reservation | None = None
     ) -> None:
-        """A switch; `observers` look on at what its commands print. `reservation`: the run's, which each reading of the
-        counters makes last; None: the switch is only read."""
+        """A switch; `observers` look on at what its commands print. `reservation`: this run's hold on the switch,
+        checked and renewed with every reading; None: the switch is only read, nothing is changed."""
         self.host = host
         self.name = host.hostname
         self.reservation = reservation

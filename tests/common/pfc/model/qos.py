@@ -2,8 +2,8 @@
 buffer is.
 
 Input is CONFIG_DB as `sonic-cfggen -d --print-data` prints it: table -> key (`Ethernet0`, `Ethernet0|3`) -> field ->
-value. A *priority* here is the PFC priority; its traffic is that of the traffic class of the same number, which must
-use the queue that the priority pauses (SONiC's own maps are all identities).
+value. A *priority* here is the PFC priority; its traffic is that of the traffic class of the same number, and both lead
+to the queue of that number: other maps are refused (SONiC's own are all identities).
 """
 
 from __future__ import annotations
@@ -81,30 +81,32 @@ class SharedBuffer:
 
 
 def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
-    """Reads the priorities of `port` from CONFIG_DB; raises QualificationError where a row or map is missing, or a
-    priority pauses another queue than its traffic uses."""
+    """Reads the priorities of `port` from CONFIG_DB; raises QualificationError where a row or map is missing, or one
+    leads a priority's data or pauses to a queue of another number."""
     row = config_db.get("PORT_QOS_MAP", {}).get(port)
     if row is None:
         raise QualificationError(
             f"{device} {port}: CONFIG_DB has no PORT_QOS_MAP|{port}, so it has no priorities: deploy QoS first"
         )
-    dscp_map, dscp_to_tc = map_of(config_db, device, port, ("dscp_to_tc_map", "DSCP_TO_TC_MAP"))
-    _, tc_to_queue = map_of(config_db, device, port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
+    dscp_map, dscp_to_tc = map_of(config_db, device, port, "dscp_to_tc_map", "DSCP_TO_TC_MAP")
     lossless = _lossless(device, port, str(row.get("pfc_enable", "")))
-    pfc_to_queue = dict(tc_to_queue)
-    if "pfc_to_queue_map" in row:
-        _, pfc_to_queue = map_of(config_db, device, port, ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"))
-    for priority in lossless:
-        if pfc_to_queue.get(priority) != tc_to_queue.get(priority):
-            raise QualificationError(
-                f"{device} {port} priority {priority}: its pause stops queue {pfc_to_queue.get(priority)} but its"
-                f" traffic uses queue {tc_to_queue.get(priority)}, so MAP_PFC_PRIORITY_TO_QUEUE and TC_TO_QUEUE_MAP"
-                " have to agree first"
-            )
     dscps: dict[int, tuple[int, ...]] = {}
     for dscp, traffic_class in sorted(dscp_to_tc.items()):
         dscps[traffic_class] = dscps.get(traffic_class, ()) + (dscp,)
-    return PortQos(device, port, lossless, dscps, dscp_map, row)
+    qos = PortQos(device, port, lossless, dscps, dscp_map, row)
+    _check_queues(config_db, qos, "tc_to_queue_map", "TC_TO_QUEUE_MAP", {*qos.reachable, *lossless})
+    if "pfc_to_queue_map" in row:
+        _check_queues(config_db, qos, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", lossless)
+    return qos
+
+
+def _check_queues(config_db: ConfigDb, qos: PortQos, field: str, table: str, priorities: Collection[int]) -> None:
+    """Raises QualificationError where a map of a port does not lead a priority to the queue of the same number."""
+    name, queues = map_of(config_db, qos.device, qos.port, field, table)
+    for priority in sorted(priorities):
+        if queues.get(priority) != priority:
+            led = f"leads to queue {queues[priority]}" if priority in queues else "has no entry for it"
+            raise QualificationError(f"{qos.where(priority)}: {table}|{name} {led}; expected queue {priority}")
 
 
 def check_same_classes(rx: PortQos, tx: PortQos) -> None:
@@ -147,14 +149,13 @@ def _lossless(device: str, port: str, text: str) -> tuple[int, ...]:
     return tuple(map(int, listed))
 
 
-def map_of(config_db: ConfigDb, device: str, port: str, names: tuple[str, str]) -> tuple[str, dict[int, int]]:
+def map_of(config_db: ConfigDb, device: str, port: str, field: str, table: str) -> tuple[str, dict[int, int]]:
     """The map that a field of a port's row in PORT_QOS_MAP names, by its name; older images write `[TABLE|name]`, newer
-    ones `name`. `names`: the field, and the table of such maps.
+    ones `name`. `table`: that of such maps.
 
     Raises:
         QualificationError: there is no such map, or something in it is no number.
     """
-    field, table = names
     reference = str(config_db["PORT_QOS_MAP"][port].get(field, "")).strip("[]").split("|")[-1]
     rows = config_db.get(table, {}).get(reference)
     if not rows:

@@ -11,7 +11,7 @@ from ..lab.port_plan import PortPlan, PortRequest
 from ..model.errors import QualificationError
 from ..model.numbered_rows import numbers_by_key
 from ..model.ports import ConnectedPort
-from ..model.qos import PRIORITIES, ConfigDb, PortQos, map_of
+from ..model.qos import PRIORITIES, ConfigDb, PortQos
 
 
 class RemarksOption(Option):
@@ -54,12 +54,10 @@ def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:
             f" DSCP value leads there (DSCP_TO_TC_MAP|{qos.dscp_map}), so no data is sent there"
         )
     marked = _lossless_queues(config_db, qos.port)
-    _, tc_to_queue = map_of(config_db, qos.device, qos.port, ("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
-    enabled = {tc_to_queue[priority] for priority in qos.lossless if priority in tc_to_queue}
-    if marked and marked != enabled:
+    if marked and marked != set(qos.lossless):
         found.append(
             f"{qos.device} {qos.port}: QUEUE gives a lossless WRED profile to queues {sorted(marked)}, and PORT_QOS_MAP"
-            f" enables PFC for queues {sorted(enabled)}: they disagree about what is lossless; PORT_QOS_MAP is taken"
+            f" enables PFC for queues {list(qos.lossless)}: they disagree about what is lossless; PORT_QOS_MAP is taken"
         )
     return found
 

@@ -30,7 +30,20 @@ for table, content in json.load(open(sys.argv[2])).items():
 json.dump(rows, open("config_db.json", "w"))
 """
 DB_CLI = """\
-import json, sys
+import json, os, sys
+if sys.argv[1] == "APPL_DB":  # as buffermgrd has it: so many readings late
+    late = int(open("late").read()) if os.path.exists("late") else 0
+    if sys.argv[2] == "KEYS" and late:
+        open("late", "w").write(str(late - 1))
+    elif sys.argv[2] == "KEYS":
+        open("followed.json", "w").write(open("config_db.json").read())
+    tables = json.load(open("followed.json"))
+    rows = {port + ":" + number: "derived" for port, row in tables.get("PORT_QOS_MAP", {}).items()
+            for number in row.get("pfc_enable", "").split(",") if number}
+    rows |= {key.replace("|", ":"): row["profile"] for key, row in tables.get("BUFFER_PG", {}).items()}
+    name = sys.argv[3].removeprefix("BUFFER_PG_TABLE:")
+    print(rows[name] if sys.argv[2] == "HGET" else "\\n".join("BUFFER_PG_TABLE:" + row for row in rows))
+    sys.exit()
 assert sys.argv[1] == "CONFIG_DB", sys.argv
 rows = json.load(open("config_db.json"))
 for name in sys.argv[3:] if sys.argv[2] == "DEL" else sys.argv[3:4]:
@@ -106,6 +119,11 @@ class ShellHost:
     def config_db(self) -> dict[str, Any]:
         """The configuration."""
         return dict(json.loads((self.home / "config_db.json").read_text()))
+
+    def late(self, readings: int) -> None:
+        """Lets buffermgrd hand on what comes now only after so many readings of APPL_DB."""
+        (self.home / "followed.json").write_text(json.dumps(self.config_db()))
+        (self.home / "late").write_text(str(readings))
 
     def shell(self, command: str, **options: Any) -> dict[str, Any]:
         """Runs a script as Ansible's module does."""

@@ -33,7 +33,7 @@ from tests.common.unit_tests.pfc.shell_switch import DB_CLI, FOUND, Clock, Shell
 
 FOLLOWING = """\
 import json, os, sys
-if sys.argv[1] == "APPL_DB":
+if sys.argv[1] == "APPL_DB" and "INTF_TABLE" in sys.argv[3]:
     rows = json.load(open("config_db.json")).get("INTERFACE", {})
     taken = [] if os.path.exists("deaf") else rows
     print("\\n".join("INTF_TABLE:" + key.replace("|", ":", 1) for key in taken))

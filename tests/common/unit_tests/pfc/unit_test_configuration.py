@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.common.pfc.cases.buffer_threshold import smaller_threshold
-from tests.common.pfc.cases.reconfigured import wait_for_groups
-from tests.common.pfc.lab.configuration import NAME, RowRestorer, as_found, lossless_set, trusting_tags
+from tests.common.pfc.lab.configuration import FOLLOW_S, NAME, RowRestorer, as_found, lossless_set, trusting_tags
+from tests.common.pfc.lab.priority_groups import POLL_S
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import read_port_qos
@@ -59,10 +59,11 @@ def switch(tmp_path):
     return host
 
 
-def changed(switch, rows=ROWS):
+def changed(switch, rows=ROWS, clock=None):
     """The rows in effect, as a `with` block, on a switch that this run has."""
     restorer = SwitchRestorer(switch, "run-1", Clock())
-    return restorer, (lambda held: RowRestorer(switch, held).configured(switch.config_db(), rows, Clock()))
+    waiting = clock or Clock()
+    return restorer, (lambda held: RowRestorer(switch, held).configured(switch.config_db(), rows, waiting))
 
 
 @pytest.mark.parametrize("priorities", [(2,), (0, 1, 2), tuple(range(7)), tuple(range(8))])
@@ -155,6 +156,61 @@ def test_rows_are_as_wanted_inside_and_as_found_afterwards(switch):
     assert not (switch.home / ".pfc_qualification").exists(), "the file is still there"
 
 
+LATE = 3
+POLLS_S = LATE * POLL_S
+
+
+def test_groups_of_other_lossless_priorities_are_waited_for_on_the_way_in_and_back(switch):
+    """Also where a group that becomes lossless has a row already, whose key stays: 0 is the group of what is lossy."""
+    clock = Clock()
+    rows = lossless_set(switch.config_db(), "dut", ("Ethernet0", "Ethernet4"), (0, 1))
+    restorer, configured = changed(switch, rows, clock)
+    with restorer.watchdog_stopped() as reservation:
+        switch.late(LATE)
+        with configured(reservation):
+            assert clock.time == 2 * FOLLOW_S + POLLS_S, f"on the way in: {clock.time} s"
+            switch.late(LATE)
+            clock.time = 0.0
+        assert clock.time == 2 * FOLLOW_S + POLLS_S, f"on the way back: {clock.time} s"
+
+
+def test_another_threshold_is_waited_for_on_the_way_in_and_back(switch):
+    """Its row has the same key all the time."""
+    clock = Clock()
+    rows = {"BUFFER_PROFILE": {NAME: {"dynamic_th": "-4"}}, "BUFFER_PG": {"Ethernet0|0": {"profile": NAME}}}
+    restorer, configured = changed(switch, rows, clock)
+    with restorer.watchdog_stopped() as reservation:
+        switch.late(LATE)
+        with configured(reservation):
+            assert clock.time == FOLLOW_S + POLLS_S, f"on the way in: {clock.time} s"
+            switch.late(LATE)
+            clock.time = 0.0
+        assert clock.time == FOLLOW_S + POLLS_S, f"on the way back: {clock.time} s"
+
+
+def test_a_switch_whose_groups_do_not_follow_is_not_measured(switch):
+    """It is told by the group; the rows come back, and so does the watchdog."""
+    before, (restorer, configured) = switch.config_db(), changed(switch)
+    with restorer.watchdog_stopped() as reservation:
+        switch.late(1000)
+        with pytest.raises(QualificationError) as error, configured(reservation):
+            pytest.fail("the block must not run")
+        assert str(error.value) == (
+            "vtb-t0-01 Ethernet0 priority group 2: expected a profile that is derived in APPL_DB (BUFFER_PG_TABLE)"
+            " 20 s after CONFIG_DB was changed, got none"
+        ), str(error.value)
+    assert switch.config_db() == before, switch.config_db()
+
+
+def test_the_watchdog_comes_back_on_a_switch_that_does_not_follow_what_is_put_back(switch):
+    """After that the run has to end."""
+    before, (restorer, configured) = switch.config_db(), changed(switch)
+    with pytest.raises(QualificationError, match="Ethernet0 priority group 3: expected a profile that is derived"):
+        with restorer.watchdog_stopped() as reservation, configured(reservation):
+            switch.late(1000)
+    assert switch.config_db() == before, switch.config_db()
+
+
 def test_rows_come_back_when_the_block_breaks(switch):
     """And the failure is told."""
     before, (restorer, configured) = switch.config_db(), changed(switch)
@@ -174,36 +230,6 @@ def test_a_switch_that_does_not_take_a_row_is_told(switch):
         assert "|Ethernet0" in said and "in CONFIG_DB is not what was written" in said, said
         switch.command("config", CONFIG)
     assert switch.config_db() == before, switch.config_db()
-
-
-class Asked:
-    """A switch whose APPL_DB has some priority groups."""
-
-    def __init__(self, *keys):
-        """`keys`: `Ethernet0:3-4`."""
-        self.text = "\n".join(f"BUFFER_PG_TABLE:{key}" for key in keys)
-
-    def ask(self, commands):
-        """What the one command prints."""
-        return dict.fromkeys(commands, self.text)
-
-    def where(self, priority, port):
-        """As `PortUnderTest` has it."""
-        return f"dut {port} priority {priority}"
-
-
-def test_a_priority_that_gets_no_group_is_told():
-    """A switch that has no headroom for so many."""
-    switch, clock = Asked("Ethernet0:0", "Ethernet0:2-4", "Ethernet4:2"), Clock()
-    lab = SimpleNamespace(dut=switch, clock=clock, subject=switch)
-    wait_for_groups(lab, {("Ethernet0", 3), ("Ethernet4", 2)})
-    assert clock.time == 0, "they were there"
-    with pytest.raises(QualificationError) as error:
-        wait_for_groups(lab, {("Ethernet0", 3), ("Ethernet4", 3)})
-    assert str(error.value) == (
-        "dut Ethernet4 priority 3: PORT_QOS_MAP|Ethernet4 pfc_enable has it, but 20 s later the switch has no priority"
-        " group for it (BUFFER_PG_TABLE in APPL_DB)"
-    ), str(error.value)
 
 
 class AskedForProfile:

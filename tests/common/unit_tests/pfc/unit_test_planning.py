@@ -126,8 +126,24 @@ def test_refused_configurations():
         "Ethernet0 has PFC enabled for [3] and Ethernet64 for [3, 4]": (
             lambda db: db["PORT_QOS_MAP"]["Ethernet0"].update(pfc_enable="3")
         ),
-        "its pause stops queue 5 but its traffic uses queue 3": (
+        "Ethernet0 priority 3: MAP_PFC_PRIORITY_TO_QUEUE|AZURE leads to queue 5; expected queue 3": (
             lambda db: db["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"].update({"3": "5"})
+        ),
+        "Ethernet0 priority 4: MAP_PFC_PRIORITY_TO_QUEUE|AZURE has no entry for it; expected queue 4": (
+            lambda db: db["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"].pop("4")
+        ),
+        "Ethernet0 priority 6: TC_TO_QUEUE_MAP|AZURE leads to queue 5; expected queue 6": (
+            lambda db: db["TC_TO_QUEUE_MAP"]["AZURE"].update({"6": "5"})
+        ),
+        "Ethernet0 priority 0: TC_TO_QUEUE_MAP|AZURE has no entry for it; expected queue 0": (
+            lambda db: db["TC_TO_QUEUE_MAP"]["AZURE"].pop("0")
+        ),
+        "Ethernet0 priority 3: TC_TO_QUEUE_MAP|AZURE has no entry for it": (
+            lambda db: [db[table]["AZURE"].pop("3") for table in ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE")]
+        ),
+        "Ethernet0 priority 4: TC_TO_QUEUE_MAP|AZURE leads to queue 5": (
+            lambda db: [db[table]["AZURE"].update({"4": "5"})
+                        for table in ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE")]
         ),
         "no size in BUFFER_POOL|egress_lossless_pool (pools found: none)": lambda db: db.pop("BUFFER_POOL"),
         "PORT_QOS_MAP|Ethernet0 pfc_enable is '3-4'": (
@@ -163,6 +179,17 @@ def test_different_dscp_maps_are_refused():
     world.config_db["DSCP_TO_TC_MAP"]["OTHER"] = {**world.config_db["DSCP_TO_TC_MAP"]["AZURE"], "3": "1"}
     world.config_db["PORT_QOS_MAP"]["Ethernet64"]["dscp_to_tc_map"] = "[DSCP_TO_TC_MAP|OTHER]"
     assert "lead to different priorities ([1, 3])" in refusal(world), refusal(world)
+
+
+def test_maps_of_what_nothing_uses_are_not_looked_at():
+    """No DSCP value reaches priority 7, and no pause of priority 6 stops anything. Without a map of its own a pause
+    stops the queue of its number."""
+    config_db = make_config_db()
+    config_db["TC_TO_QUEUE_MAP"]["AZURE"].pop("7")
+    config_db["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"] = {"3": "3", "4": "4"}
+    assert read_port_qos(config_db, DEVICE, "Ethernet0").lossless == (3, 4), "it can be measured"
+    config_db["PORT_QOS_MAP"]["Ethernet0"].pop("pfc_to_queue_map")
+    assert read_port_qos(config_db, DEVICE, "Ethernet0").lossless == (3, 4), "it can be measured"
 
 
 def test_priorities_of_a_port():
