@@ -31,9 +31,9 @@ def storm_and_load(run: Measurement) -> Iterator[Check]:
     for running, stopped in run.storms:
         yield storm_running(at_tested(run), running, stopped)
         yield from storm_stopped(at_tested(run), [stopped], "the storm stopped before held frames were counted")
-    held = [Role.TEST] if run.scenario.holds else []  # these are judged after the storm: `resumed-rate`
+    held = [Role.TEST] if run.scenario.holds else []
     yield from load_applied(run.subject, run.flows("paused"), run.pfc_sent, "in the storm", held)
-    yield from load_applied(run.subject, run.flows("resumed"), run.pfc_sent_again, "after the storm", held)
+    yield from load_applied(run.subject, run.flows("resumed"), run.pfc_sent_again, "after the storm")
 
 
 def judge(run: Measurement) -> list[Check]:

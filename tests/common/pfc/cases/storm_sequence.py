@@ -18,7 +18,7 @@ from ..model.measurement import Measurement
 from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from ..record.case import Target, named
-from .engine import sending
+from .engine import sending, settled_counters
 from .flows import RESUMED, again
 
 logger = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ def measure(
         lab.generator.stop(sent.names(Role.STORM))
         lab.clock.sleep(SETTLE_S)
         phases["drained"] = drain(lab, sent.names(Role.STORM, Role.TEST))
-        drained = None if lab.clock.exact else lab.dut.counters()
+        drained = None if lab.clock.exact or not scenario.holds else settled_counters(lab)
         phases["resumed"] = _without_a_storm(lab, sent)
         after = lab.dut.counters(also=also)
     return Measurement(
