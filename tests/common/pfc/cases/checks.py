@@ -91,11 +91,11 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 def _pause_counted(run: Measurement) -> Iterator[Check]:
     paused = run.scenario.paused
     uncounted = run.subject.uncounted(paused)
-    none = [] if any(run.pfc_received()[one] for one in uncounted) else uncounted  # an image may be mended
+    none = [] if any(run.pfc_received_in_all()[one] for one in uncounted) else uncounted  # an image may be mended
     yield from no_pause_counted("pause-counted", run, none)
     for priority in (one for one in paused if one not in none):
         place = at_priority(run.subject, priority)
-        frames = run.pfc_received()[priority]
+        frames = run.pfc_received_in_all()[priority]
         yield fail_unless("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
         yield run.pauses.every_pause_counted(run, priority)
     yield from no_pause_counted("no-other-pause-counted", run, _other_than(paused))
@@ -111,7 +111,7 @@ def _back_pressure(run: Measurement) -> Iterator[Check]:
     tx = run.subject.pair.tx.port
     for flow in run.flows("paused", Role.TEST):
         place = at_priority(run.subject, priority_of(flow), tx)
-        sent = run.pfc_sent()[priority_of(flow)]
+        sent = run.pfc_sent_in_all()[priority_of(flow)]
         yield held_by_pauses(place, run.subject, flow, f"PFC frames sent out of {tx} to hold the sender", sent)
     yield from no_pause_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
     data = run.flows("paused", Role.TEST, Role.BACKGROUND)
