@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 DRAIN_DEADLINE_S = 10.0
 ANSWERS_S = 10.0  # what calls to switch and generator may take in a storm, beside what is waited
+READINGS = 8  # of flow statistics in a storm, at most, for each of which a generator may take its `refresh_s`
 LOOKS = 2
 """Readings of flow statistics while data is sent in a storm, for the timeline: after its first and second quarter."""
 
@@ -33,7 +34,9 @@ def pause_storm(lab: Lab, priorities: Target, waits_s: float = 0.0) -> FlowPlan:
     """PFC frames for these priorities, twice as many as hold them, until they are stopped. `waits_s`: how long the case
     waits in the storm, the data that runs out in it among that: then the storm lasts longer, if need be, than one flow
     may. 0: it is a matter of seconds, or no frame more may come than the rate says."""
-    needed_s = waits_s + 2 * STOP_GRACE_S + ANSWERS_S if waits_s else 0.0  # data may run out late, and be stopped
+    timing = lab.generator.timing
+    late_s = timing.start_s + 2 * timing.stop_s + READINGS * timing.refresh_s
+    needed_s = waits_s + 2 * STOP_GRACE_S + ANSWERS_S + late_s if waits_s else 0.0  # data may run out late, be stopped
     fps = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps)
     frame = pfc_frame(priorities, MAX_QUANTA)
     name = lab.builder.named("Pause Storm")
