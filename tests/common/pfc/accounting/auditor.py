@@ -24,7 +24,7 @@ from .books import (
     COMMANDS, DROPPED, GROUP_DROPS, PFC_RX, PFC_TX, RX_DRP, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of,
 )
 from .explained import ANY, Explained, data_ends, explained, together
-from .totals import FlowTotals
+from .totals import FlowTotals, totals_from_now_on
 from .trace import Trace, numbered_flows
 
 MINUTE_S = 60.0
@@ -191,8 +191,7 @@ class BookAuditor:
         labs = (lab, *beside)
         anew = self._books is None or self._is_open
         if anew or self._totals is None or self._totals.generator is not lab.generator:  # of another lab of the port
-            self._totals = FlowTotals(lab.generator)
-            lab.generator.watched_by(self._totals)
+            self._totals = totals_from_now_on(lab.generator)
         if anew:
             self._idle, self._books = _watch(labs)
         elif self._books is not None and (others := [one for one in labs if one.port not in self._books.received]):

@@ -32,10 +32,11 @@ class RunObserver:
         """A switch's commands were run in one call; `texts` is what each of `commands` printed."""
 
     def traffic_pushed(self, flows: Iterable[FlowPlan], config: Any, now_s: float) -> None:
-        """A traffic configuration of these flows is sent to the generators; also one that they then refuse."""
+        """A traffic configuration of these flows is about to be sent to the generators, in place of the one before;
+        also one that they then refuse."""
 
     def flows_started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
-        """Flows are started."""
+        """Flows are about to be started, some of them beside the case: some generators clear all counts then."""
 
     def flows_stopped(self, names: Sequence[str], now_s: float) -> None:
         """Flows were told to stop; no names: all."""
