@@ -101,7 +101,7 @@ class Procedure(Generic[RunT]):
         read."""
         settled = settled_counters(lab) if before is None else before
         run = self.measure(lab, target, settled)
-        return findings_of(lab, [run], self.validity, self.judge)[0]
+        return finding_of(lab, run, self.validity, self.judge)
 
 
 Table = Mapping[PlanCase, Procedure[Any]]
@@ -109,33 +109,19 @@ Table = Mapping[PlanCase, Procedure[Any]]
 
 
 def finding_of(
-    run: RunT, validity: Callable[[RunT], Iterable[Check]], judge: Callable[[RunT], Iterable[Check]]
+    lab: Lab, run: RunT, validity: Callable[[RunT], Iterable[Check]], judge: Callable[[RunT], Iterable[Check]]
 ) -> Finding:
-    """What a run comes to: it is judged if it was a measurement."""
+    """What a run comes to: it is judged if it was a measurement. A poll of the counters may come later than the switch
+    says: where a check fails PFC counters are read once more, `POLL_GRACE_S` later, and that reading is judged, if the
+    run ended with one. Raises QualificationError where they cannot be read."""
     invalid = unmet(validity(run))
-    return Finding([] if invalid else list(judge(run)), invalid, run.evidence(), run.settled)
-
-
-def findings_of(
-    lab: Lab, runs: Sequence[RunT], validity: Callable[[RunT], Iterable[Check]],
-    judge: Callable[[RunT], Iterable[Check]],
-) -> list[Finding]:
-    """What runs come to that were measured at once. A poll of the counters may come later than the switch says, so
-    where a check fails PFC counters are read once more, `POLL_GRACE_S` later, and that reading is judged. Raises
-    QualificationError where they cannot be read."""
-    found = [finding_of(run, validity, judge) for run in runs]
-    if not any(check.status is Status.FAIL for one in found for check in one.checks):
-        return found
-    lab.clock.sleep(POLL_GRACE_S)
-    later = lab.dut.counters()
-    return [finding_of(_read_again(run, later), validity, judge) for run in runs]
-
-
-def _read_again(run: RunT, later: DutCounters) -> RunT:
-    """A run with PFC counters of later; one that did not end with a reading of the switch's counters as it is."""
-    if not isinstance(run, CaseRun) or run.settled is not run.after:
-        return run
-    return replace(run, after=replace(run.after, pfc_rx=later.pfc_rx, pfc_tx=later.pfc_tx))
+    checks = [] if invalid else list(judge(run))
+    if unmet(checks) and isinstance(run, CaseRun) and run.settled is run.after:
+        lab.clock.sleep(POLL_GRACE_S)
+        later = lab.dut.counters()
+        run = replace(run, after=replace(run.after, pfc_rx=later.pfc_rx, pfc_tx=later.pfc_tx))
+        checks = list(judge(run))
+    return Finding(checks, invalid, run.evidence(), run.settled)
 
 
 def unmet(made: Iterable[Check]) -> list[Check]:

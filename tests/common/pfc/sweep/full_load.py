@@ -11,7 +11,7 @@ from math import floor
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Finding, findings_of
+from ..cases.engine import Finding, finding_of
 from ..cases.fresh_watermarks import clear_watermarks
 from ..cases.switch_counters import HEADROOM, SHARED, delay_s, priority_groups
 from ..lab.generator import Traffic
@@ -124,7 +124,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     runs = measure_together(parts, before, build=build)
     lab.clock.sleep(age_s)
     marks = read_watermarks(lab.dut) if is_counted else Watermarks({}, {}, {})
-    return findings_of(lab, _full_runs(labs, runs, marks, pool), validity, judge_full)
+    return [finding_of(lab, one, validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
 
 
 def full_parts(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Finding, findings_of
+from ..cases.engine import Finding, finding_of
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
 from ..lab.option import flows_beside
@@ -62,7 +62,7 @@ def measure(labs: Sequence[Lab], before: DutCounters, beside: bool = False) -> l
     """
     parts = [Part(lab, scenario(lab.subject.qos)) for lab in labs]
     runs = measure_together(parts, before, build=partial(_build, beside=beside))
-    findings = findings_of(labs[0], runs, validity, judge)
+    findings = [finding_of(lab, run, validity, judge) for lab, run in zip(labs, runs, strict=True)]
     at_once = {"ports_at_once": [lab.port for lab in labs]}
     return [replace(finding, evidence={**finding.evidence, **at_once}) for finding in findings]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 
-from ..cases.engine import Finding, findings_of, sending
+from ..cases.engine import Finding, finding_of, sending
 from ..cases.watchdog.checks import DATA_S, WatchdogRun, acted, detected, lead_s, restored, validity, works_again
 from ..cases.watchdog.steps import storms_and_again
 from ..cases.watchdog.watched import NEEDS, watched
@@ -57,7 +57,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     with watching(lab.dut, [part.lab.port for part in parts], lossless) as watchdog, sending(lab, traffic):
         watchdog.start(TIMERS)
         run = storms_and_again(lab, traffic, watchdog, TIMERS, lossless, before)
-    return findings_of(lab, [_own(part, run) for part in parts], validity, judge)
+    return [finding_of(lab, _own(part, run), validity, judge) for part in parts]
 
 
 def _own(part: FullPart, run: WatchdogRun) -> WatchdogRun:
