@@ -112,7 +112,7 @@ def _verdicts(
     check that is about a priority of the target counts for that one; any other, of all of them together, of a priority
     that is not paused or of another port, counts for each: none is left out."""
     rx = subject.pair.rx
-    failed = [check.metric_name for check in checks if check.status is Status.FAIL]
+    failed = [check.metric_name for check in checks if check.status is Status.FAIL and check.required]
     metrics = dict.fromkeys([*case.metrics, *(metric for metric in (LOSSLESS, LOSSY) if metric in failed)])
     # what held of a metric that is not owed stands in the verdict that is
     checks = [one if one.metric_name in metrics else replace(one, metric_name=case.metrics[0]) for one in checks]
