@@ -322,7 +322,7 @@ def flows_of(
     """Port under test -> its flows: those that bear its name, and others by the port that they leave by, as `answers`
     says (`answerable`); what leaves by no port of these is the first one's."""
     found: dict[str, list[FlowStats]] = {lab.port: [] for lab in labs}
-    names = {lab.builder.named(""): lab.port for lab in labs}
+    names = {lab.builder.flow_name(""): lab.port for lab in labs}
     for flow in totals:
         own = next((port for name, port in names.items() if flow.plan.name.endswith(name)), None)
         found[own or answers.get(flow.plan.leaves, labs[0].port)].append(flow)

@@ -13,7 +13,7 @@ from ..lab.preflight import preflight
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError, SwitchUnreachable
 from ..model.measurement import PortUnderTest
-from ..record.case import Outcome, PlanCase, Target, named
+from ..record.case import Outcome, PlanCase, Target, priorities_text
 from ..record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from .engine import Finding
 from .plan import procedures
@@ -101,7 +101,7 @@ def broken_off(subject: PortUnderTest, case: PlanCase, target: Target, error: Ex
         return Outcome(case, _verdicts(subject, case, target, [], str(error)), {})
     logger.error("the run broke off", exc_info=error)
     reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    where = subject.where() + (f" {named(target)}" if target else "")
+    where = subject.where() + (f" {priorities_text(target)}" if target else "")
     return Outcome(case, _verdicts(subject, case, target, [], f"{where}: the run broke off: {reason}"), {})
 
 

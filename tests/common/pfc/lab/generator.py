@@ -199,9 +199,9 @@ class Generator:
         self._transmit(names, "STOP")
 
     def run_out(self, names: Sequence[str], seconds: float) -> None:
-        """Waits until flows that last so long have ended by themselves, and stops those that have not: of one that PFC
-        holds a generator may say that it transmits, or that it does not, and go on when nothing holds it any more. Of
-        one that PFC held from the first frame on some say so even when it was stopped: the checks of the case decide.
+        """Waits `seconds`, then until the generator reports these flows as stopped, and stops them itself if it does
+        not. A flow held by PFC may be reported either way, and may go on once released, so it is always stopped. Flows
+        that never sent a frame may go on being reported as running; that is logged, not raised.
 
         Raises:
             QualificationError: a flow goes on after it was told to stop.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..model.traffic import FlowPlan, FlowStats
@@ -43,6 +43,9 @@ class RunObserver:
 
     def statistics_read(self, stats: Mapping[str, FlowStats], now_s: float) -> None:
         """Flow statistics were read."""
+
+    def data_in_storm(self, clock: Clock, read: Callable[[], object], seconds: float) -> None:
+        """Data has begun for so many seconds of `clock`, in a storm; `read` reads statistics of all flows."""
 
     def capture_read(self, data: bytes) -> None:
         """A generator port's capture has ended; `data` is a pcap or pcapng file."""

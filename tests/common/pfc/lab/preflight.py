@@ -59,7 +59,7 @@ def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
 def know_timing(lab: Lab) -> None:
     """Measures how late the generators are, with a flow that nothing else is looked at."""
     priority = lab.subject.qos.reachable[0]
-    name = lab.builder.named("Timing Flow")
+    name = lab.builder.flow_name("Timing Flow")
     flow = FlowPlan(name, Role.CLEAN, priority, CLEAN_FRAME_BYTES, TIMING_LOAD_PERCENT, seconds=TIMING_S)
     lab.generator.push(lab.builder.build([flow]))
     try:
@@ -94,7 +94,7 @@ def clean_flows(lab: Lab) -> list[FlowPlan]:
     share = share_percent(CLEAN_LOAD_PERCENT, len(lab.subject.qos.dscps))
     return [
         FlowPlan(
-            lab.builder.named(f"Clean Flow Prio {priority}"), Role.CLEAN, priority, CLEAN_FRAME_BYTES, share,
+            lab.builder.flow_name(f"Clean Flow Prio {priority}"), Role.CLEAN, priority, CLEAN_FRAME_BYTES, share,
             frames=CLEAN_FRAMES,
         )
         for priority in lab.subject.qos.reachable

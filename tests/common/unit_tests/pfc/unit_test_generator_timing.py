@@ -276,7 +276,7 @@ def test_the_preflight_measures_it_once_for_a_port_and_not_in_simulated_time(clo
         statuses = {verdict.status for verdict in outcome.verdicts}
         assert statuses == {Status.PASS}, [verdict.messages for verdict in outcome.verdicts]
     timed = [config for config in lab.generator.api.configs
-             if [flow.name for flow in config.flows] == [lab.builder.named("Timing Flow")]]
+             if [flow.name for flow in config.flows] == [lab.builder.flow_name("Timing Flow")]]
     assert len(timed) == measured, timed
 
 

@@ -22,7 +22,7 @@ from tests.common.pfc.model.tolerances import Tolerances
 from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem, Target
 from tests.common.pfc.record.collector import VerdictCollector
 from tests.common.pfc.record.record_file import RecordFile, RecordWriter, refuse_records
-from tests.common.pfc.record.records import Record, RunLabels, new_run_id
+from tests.common.pfc.record.records import RunLabels, new_run_id
 from tests.common.pfc.record.verdict import PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.files.extension import Extension
 
@@ -242,16 +242,12 @@ class Session:
         if lost is not None:
             verdicts = [replace(one, error=lost) if one.status is Status.PASS else one for one in outcome.verdicts]
             outcome = replace(outcome, verdicts=verdicts)
-        self._write(self.collector.add(self._items[nodeid], outcome))
+        self._writer.write(self.collector.add(self._items[nodeid], outcome))
         return self.verdicts_of(nodeid)
 
     def verdicts_of(self, nodeid: str) -> list[PortVerdict]:
         """The verdicts that an item has so far."""
         return self.collector.verdicts_of(self._items[nodeid]) if nodeid in self._items else []
-
-    def _write(self, records: Sequence[Record]) -> None:
-        if records:
-            self._writer.write(records)
 
     def impossible(self, nodeid: str, reason: str) -> None:
         """Withdraws an item that is about nothing on this port: it owes no verdict, and the user is told."""
@@ -266,7 +262,7 @@ class Session:
         if nodeid in self._items:
             if after:
                 self.notes.append(f"clean-up: {cause}")
-            self._write(self.collector.missing(self._items[nodeid], cause))
+            self._writer.write(self.collector.missing(self._items[nodeid], cause))
 
     def finish(self) -> bool:
         """Ends the session; returns whether every planned item was measured and is PASS, and its verdict kept."""
@@ -276,7 +272,7 @@ class Session:
             if planned.case in sweep_cases():
                 self.collector.leave(planned, cause)
             else:
-                self._write(self.collector.missing(planned, cause))
+                self._writer.write(self.collector.missing(planned, cause))
         lost = self._lost_evidence()
         left_out = [note for observer in self._observers for note in observer.notes()]
         self.notes += dict.fromkeys([*left_out, *lost])
