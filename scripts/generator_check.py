@@ -72,7 +72,8 @@ def _flow(lab: Lab, name: str, frames: int | None = None, size: int = FRAME_BYTE
     """Light data of the first priority that anything reaches."""
     seconds = None if frames else LASTING_S
     priority = lab.subject.qos.reachable[0]
-    return FlowPlan(lab.builder.named(name), Role.CLEAN, priority, size, LIGHT_PERCENT, seconds=seconds, frames=frames)
+    name = lab.builder.flow_name(name)
+    return FlowPlan(name, Role.CLEAN, priority, size, LIGHT_PERCENT, seconds=seconds, frames=frames)
 
 
 @contextmanager
@@ -136,7 +137,7 @@ def start_again(lab: Lab) -> Reply:
 def in_a_storm(lab: Lab) -> Reply:
     """What is said of a flow that PFC holds, and of the storm."""
     priority = lab.subject.qos.lossless[0]
-    data = FlowPlan(lab.builder.named("Held"), Role.TEST, priority, FRAME_BYTES, 50.0, seconds=LASTING_S)
+    data = FlowPlan(lab.builder.flow_name("Held"), Role.TEST, priority, FRAME_BYTES, 50.0, seconds=LASTING_S)
     storm = pause_storm(lab, (priority,), LASTING_S)
     with configured(lab, [storm, data]) as generator:
         generator.start([storm.name, data.name])

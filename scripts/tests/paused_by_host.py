@@ -89,7 +89,7 @@ class Bench:
                 settled = self._settled[cable]
                 storm = measure(lab, scenario, settled_counters(lab) if settled is None else settled)
                 storm = lab.pause_source.confirmed(lab, storm)
-                finding = finding_of(storm, validity, judge)
+                finding = finding_of(lab, storm, validity, judge)
                 self._settled[cable] = finding.settled
                 if {check.name for check in finding.invalid} != {"storm-unbroken"}:
                     break

@@ -121,3 +121,8 @@ def test_links_lead_to_files_and_headings(page):
 def test_a_broken_link_is_found():
     text = "[a](docs/otg.md) [b](docs/none.md) [c](#the-two-commands) [d](README.md#none) [e](https://a.example)"
     assert broken_links(ROOT / "README.md", text) == ["docs/none.md", "README.md#none"]
+
+
+def test_the_function_that_shows_the_style_is_the_one_in_the_code():
+    shown = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```python\ndef ")[1].split("```")[0]
+    assert f"\n\ndef {shown}" in (ROOT / "tests/common/pfc/model/checking.py").read_text(encoding="utf-8"), shown

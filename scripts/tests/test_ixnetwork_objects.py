@@ -384,7 +384,7 @@ def read_frames(chassis, api, name):
 
 @pytest.mark.parametrize("device, name", [("lab-1", "Window 2, short"), ("lab-1.example", "Window 2")])
 def test_statistics_are_found_by_the_names_of_the_suite(chassis, api, device, name):
-    assert read_frames(chassis, api, make_builder(api, device=device).named(name)) == 700
+    assert read_frames(chassis, api, make_builder(api, device=device).flow_name(name)) == 700
 
 
 def test_the_statistics_of_a_name_with_a_comma_are_lost_and_nobody_says_so(chassis, api):

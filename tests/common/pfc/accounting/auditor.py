@@ -24,7 +24,7 @@ from .books import (
     COMMANDS, DROPPED, GROUP_DROPS, PFC_RX, PFC_TX, RX_DRP, RX_OK, SENT, TX_OK, Books, Counter, Idle, books_of,
 )
 from .explained import ANY, Explained, data_ends, explained, together
-from .totals import FlowTotals
+from .totals import FlowTotals, totals_from_now_on
 from .trace import Trace, numbered_flows
 
 MINUTE_S = 60.0
@@ -191,8 +191,7 @@ class BookAuditor:
         labs = (lab, *beside)
         anew = self._books is None or self._is_open
         if anew or self._totals is None or self._totals.generator is not lab.generator:  # of another lab of the port
-            self._totals = FlowTotals(lab.generator)
-            lab.generator.watched_by(self._totals)
+            self._totals = totals_from_now_on(lab.generator)
         if anew:
             self._idle, self._books = _watch(labs)
         elif self._books is not None and (others := [one for one in labs if one.port not in self._books.received]):
@@ -323,7 +322,7 @@ def flows_of(
     """Port under test -> its flows: those that bear its name, and others by the port that they leave by, as `answers`
     says (`answerable`); what leaves by no port of these is the first one's."""
     found: dict[str, list[FlowStats]] = {lab.port: [] for lab in labs}
-    names = {lab.builder.named(""): lab.port for lab in labs}
+    names = {lab.builder.flow_name(""): lab.port for lab in labs}
     for flow in totals:
         own = next((port for name, port in names.items() if flow.plan.name.endswith(name)), None)
         found[own or answers.get(flow.plan.leaves, labs[0].port)].append(flow)

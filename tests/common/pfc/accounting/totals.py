@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ..lab.generator import SETTLE_S, Generator
-from ..model.traffic import FlowStats
+from ..lab.observer import RunObserver
+from ..model.traffic import FlowPlan, FlowStats
 
 
-class FlowTotals:
+class FlowTotals(RunObserver):
     """What was counted for each flow since the last time that it was asked, also of configurations before the present
     one.
 
@@ -23,13 +25,19 @@ class FlowTotals:
         self._ended: list[FlowStats] = []  # the totals of configurations before it
         self._kept: dict[str, FlowStats] = {}  # what flows had counted when others were started: that may clear it
 
-    def flows_begin(self, names: Sequence[str]) -> None:
+    def forget(self) -> None:
+        """What was counted up to now is in none of the totals."""
+        self._uncounted = set()
+        self._ended = []
+        self._kept = {}
+
+    def flows_started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
         """Keeps what other flows have counted so far."""
         self._kept = self._counted()
-        self._uncounted |= set(names)
+        self._uncounted |= {flow.name for flow in flows}
 
-    def configuration_ends(self) -> None:
-        """Counts its flows, once what is still on its way has been received."""
+    def traffic_pushed(self, flows: Iterable[FlowPlan], config: Any, now_s: float) -> None:
+        """Counts the flows of the configuration before, once what is still on its way has been received."""
         if self._uncounted:
             self.generator.clock.sleep(SETTLE_S)
             self._ended += self._count()
@@ -56,3 +64,13 @@ class FlowTotals:
         found = self.generator.counted(sorted(self._uncounted)) if self._uncounted else {}
         return {name: max(flow, self._kept.get(name, flow), key=lambda one: one.frames_tx)
                 for name, flow in found.items()}
+
+
+def totals_from_now_on(generator: Generator) -> FlowTotals:
+    """The totals of what a generator counts from now on; a generator has one observer of this kind at most."""
+    totals = next((one for one in generator.observers if isinstance(one, FlowTotals)), None)
+    if totals is None:
+        totals = FlowTotals(generator)
+        generator.observed_by(totals)
+    totals.forget()
+    return totals

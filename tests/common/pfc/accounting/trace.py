@@ -12,7 +12,7 @@ from ..lab.preflight import clean_flows
 from ..model.measurement import PortUnderTest
 from ..model.qos import PRIORITIES
 from ..model.traffic import FlowPlan, FlowStats
-from ..record.case import named
+from ..record.case import priorities_text
 from .books import SENT, Books, Counter
 from .bystanders import bystander_flows
 from .explained import data_ends
@@ -140,7 +140,7 @@ def _moved(wrong: Mapping[Counter, int], lost: Mapping[Counter, int]) -> dict[in
             found = _sum_of(extra, left)
             left = {each: frames for each, frames in left.items() if each not in found}
             if found:
-                moved[one.number or 0] = named(sorted(each.number or 0 for each in found))
+                moved[one.number or 0] = priorities_text(sorted(each.number or 0 for each in found))
     return moved
 
 

@@ -31,9 +31,9 @@ def storm_and_load(run: Measurement) -> Iterator[Check]:
     for running, stopped in run.storms:
         yield storm_running(at_tested(run), running, stopped)
         yield from storm_stopped(at_tested(run), [stopped], "the storm stopped before held frames were counted")
-    held = [Role.TEST] if run.scenario.holds else []  # these are judged after the storm: `resumed-rate`
+    held = [Role.TEST] if run.scenario.holds else []
     yield from load_applied(run.subject, run.flows("paused"), run.pfc_sent, "in the storm", held)
-    yield from load_applied(run.subject, run.flows("resumed"), run.pfc_sent_again, "after the storm", held)
+    yield from load_applied(run.subject, run.flows("resumed"), run.pfc_sent_again, "after the storm")
 
 
 def judge(run: Measurement) -> list[Check]:
@@ -45,8 +45,10 @@ def judge(run: Measurement) -> list[Check]:
                 _lossy_in_background(run), _after_the_storm(run)]
     elif run.scenario.storm is Storm.LOSSY:
         made = [_test_unaffected(run), _background(run), _pause_counted(run), kept, uncongested]
-    else:
-        made = [_test_unaffected(run), _background(run), _throughput(run), _no_pfc_counted(run), kept, uncongested]
+    else:  # 802.3x pause names no priority, so it is PFC of none; nor is a frame that pauses nobody
+        name = "global-pause-not-counted" if run.scenario.storm is Storm.GLOBAL else "pause-not-counted"
+        uncounted = no_pause_counted(name, run, range(8))
+        made = [_test_unaffected(run), _background(run), _throughput(run), uncounted, kept, uncongested]
     return [check for checks in made for check in checks]
 
 
@@ -91,29 +93,24 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 def _pause_counted(run: Measurement) -> Iterator[Check]:
     paused = run.scenario.paused
     uncounted = run.subject.uncounted(paused)
-    none = [] if any(run.pfc_received()[one] for one in uncounted) else uncounted  # an image may be mended
+    none = [] if any(run.pfc_received_in_all()[one] for one in uncounted) else uncounted  # an image may be mended
     yield from no_pause_counted("pause-counted", run, none)
     for priority in (one for one in paused if one not in none):
         place = at_priority(run.subject, priority)
-        frames = run.pfc_received()[priority]
+        frames = run.pfc_received_in_all()[priority]
         yield fail_unless("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
         yield run.pauses.every_pause_counted(run, priority)
-    yield from no_pause_counted("no-other-pause-counted", run, _other_than(paused))
-
-
-def _no_pfc_counted(run: Measurement) -> Iterator[Check]:
-    """802.3x pause names no priority, so it is PFC of none; nor is a frame that pauses nobody."""
-    name = "global-pause-not-counted" if run.scenario.storm is Storm.GLOBAL else "pause-not-counted"
-    yield from no_pause_counted(name, run, range(8))
+    yield from no_pause_counted("no-other-pause-counted", run, (one for one in range(8) if one not in paused))
 
 
 def _back_pressure(run: Measurement) -> Iterator[Check]:
     tx = run.subject.pair.tx.port
     for flow in run.flows("paused", Role.TEST):
         place = at_priority(run.subject, priority_of(flow), tx)
-        sent = run.pfc_sent()[priority_of(flow)]
+        sent = run.pfc_sent_in_all()[priority_of(flow)]
         yield held_by_pauses(place, run.subject, flow, f"PFC frames sent out of {tx} to hold the sender", sent)
-    yield from no_pause_sent("no-other-back-pressure", run, _other_than(run.scenario.tested))
+    others = (one for one in range(8) if one not in run.scenario.tested)
+    yield from no_pause_sent("no-other-back-pressure", run, others)
     data = run.flows("paused", Role.TEST, Role.BACKGROUND)
     yield from never_taken(run.subject, data, run.pfc_sent, run.scenario.moment)
 
@@ -150,7 +147,3 @@ def _lost_at(run: Measurement, flow: FlowStats) -> Place:
     if leaks or flow.frames_rx == flow.frames_tx or pair.tx.device != pair.rx.device:
         return at_flow(run.subject, flow)
     return at_sender(run.subject, flow)
-
-
-def _other_than(priorities: tuple[int, ...]) -> list[int]:
-    return [priority for priority in range(8) if priority not in priorities]

@@ -18,13 +18,13 @@ from ..model.arithmetic import line_rate_fps
 from ..model.checking import (
     Place, at_least, at_priority, error_unless, fail_unless, least_load, none_of, priority_of,
 )
-from ..model.counters import DutCounters
+from ..model.counters import DutCounters, changed
 from ..model.deviations import Deviation, deviation
 from ..model.errors import QualificationError
 from ..model.measurement import CaseRun
 from ..model.ports import ConnectedPort
 from ..model.traffic import FlowPlan, Stats
-from ..record.case import Target, named
+from ..record.case import Target, priorities_text
 from ..record.verdict import LOSSY, Check
 from .counted_bytes import byte_bounds
 from .engine import Procedure, Targets, sending, settled_counters
@@ -414,7 +414,7 @@ def _shares(run: LoadRun) -> Iterator[Check]:
         due = in_all * float(sum(run.offered.given[priority] for priority in run.lossy))
         got = sum(run.rates[priority] for priority in run.lossy)
         expected = f"{due:.0f} or more of {in_all} frames received by weight ({100 * LOSSY_TOLERANCE:.0f} % less)"
-        place = Place(f"{run.subject.where()} {named(run.lossy)}", LOSSY)
+        place = Place(f"{run.subject.where()} {priorities_text(run.lossy)}", LOSSY)
         yield fail_unless("share-by-weight", place, got >= due * (1 - LOSSY_TOLERANCE), expected, got)
 
 
@@ -445,7 +445,7 @@ def _line_full(run: LoadRun, times: SteadyWindow) -> Check:
 def _pfc_stops(run: LoadRun) -> Iterator[Check]:
     """Once there is room again, nobody is paused any more."""
     for port in run.offered.ports:
-        for priority, frames in enumerate(run.pfc_sent_after(port.port)):
+        for priority, frames in enumerate(changed(run.during.pfc_tx, run.after.pfc_tx, port.port)):
             place = at_priority(run.subject, priority, port.port)
             yield none_of("back-pressure-ends", place, f"PFC frames sent out of {port.port} afterwards", frames)
 

@@ -46,7 +46,7 @@ def data_flows(lab: Lab, loads: Iterable[DataLoad]) -> list[FlowPlan]:
         lab.subject.qos.check_reached(load.priorities)
     return [
         FlowPlan(
-            lab.builder.named(f"{load.name} Prio {priority}"), load.role, priority, load.frame_bytes,
+            lab.builder.flow_name(f"{load.name} Prio {priority}"), load.role, priority, load.frame_bytes,
             share_percent(load.percent, len(load.priorities)), seconds=load.seconds,
             delay_ns=round(load.delay_s * 1e9), enters=load.enters, leaves=load.leaves, mix=load.mix,
         )

@@ -43,7 +43,7 @@ class TimedPause:
         times = tuple(self.quanta.get(priority, 0) for priority in PRIORITIES)
         return PauseFrame(times, tuple(sorted(self.quanta)))
 
-    def named(self) -> str:
+    def describe(self) -> str:
         """`65535 quanta for 3 and 16384 quanta for 4`, `0 quanta by 802.3x`."""
         if self.global_quanta is not None:
             return f"{self.global_quanta} quanta by 802.3x"
@@ -76,18 +76,20 @@ class Pauses:
                for one in self.frames if priority in one.quanta]
         return held_in_period(own, Fraction(1, self.fps(speed_mbps)))
 
-    def named(self, speed_mbps: int) -> str:
+    def describe(self, speed_mbps: int) -> str:
         """For messages: `pauses of 65535 quanta for 3, after 100.0 us 0 quanta for 3, 1500 a second`."""
         first, *others = self.frames
-        parts = [f"after {float(one.at_s(speed_mbps)) * 1e6:.1f} us {one.named()}" for one in others]
-        return ", ".join([f"pauses of {first.named()}", *parts, f"{self.fps(speed_mbps)} a second"])
+        parts = [f"after {float(one.at_s(speed_mbps)) * 1e6:.1f} us {one.describe()}" for one in others]
+        return ", ".join([f"pauses of {first.describe()}", *parts, f"{self.fps(speed_mbps)} a second"])
 
     def flows(self, lab: Lab) -> list[FlowPlan]:
         """A flow for the frames of each kind; they are started together and keep their distance."""
         speed = lab.subject.pair.speed_mbps
         return [
             FlowPlan(
-                lab.builder.named(f"pauses of {one.named()} after {float(one.at_us):.0f} us {self.count} in a window"),
+                lab.builder.flow_name(
+                    f"pauses of {one.describe()} after {float(one.at_us):.0f} us {self.count} in a window"
+                ),
                 Role.STORM, None, PAUSE_FRAME_BYTES, fps=self.fps(speed), pause=one.frame(),
                 delay_ns=round(one.at_s(speed) * 10**9),
             )

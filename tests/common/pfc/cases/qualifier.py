@@ -13,7 +13,7 @@ from ..lab.preflight import preflight
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError, SwitchUnreachable
 from ..model.measurement import PortUnderTest
-from ..record.case import Outcome, PlanCase, Target, named
+from ..record.case import Outcome, PlanCase, Target, priorities_text
 from ..record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
 from .engine import Finding
 from .plan import procedures
@@ -105,7 +105,7 @@ def broken_off(subject: PortUnderTest, case: PlanCase, target: Target, error: Ex
         return Outcome(case, _verdicts(subject, case, target, [], str(error)), {})
     logger.error("the run broke off", exc_info=error)
     reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    where = subject.where() + (f" {named(target)}" if target else "")
+    where = subject.where() + (f" {priorities_text(target)}" if target else "")
     return Outcome(case, _verdicts(subject, case, target, [], f"{where}: the run broke off: {reason}"), {})
 
 
@@ -116,7 +116,7 @@ def _verdicts(
     check that is about a priority of the target counts for that one; any other, of all of them together, of a priority
     that is not paused or of another port, counts for each: none is left out."""
     rx = subject.pair.rx
-    failed = [check.metric_name for check in checks if check.status is Status.FAIL]
+    failed = [check.metric_name for check in checks if check.status is Status.FAIL and check.required]
     metrics = dict.fromkeys([*case.metrics, *(metric for metric in (LOSSLESS, LOSSY) if metric in failed)])
     # what held of a metric that is not owed stands in the verdict that is
     checks = [one if one.metric_name in metrics else replace(one, metric_name=case.metrics[0]) for one in checks]

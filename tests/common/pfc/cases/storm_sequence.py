@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from ..lab.clock import wait_for
@@ -13,30 +13,30 @@ from ..lab.generator import SETTLE_S, STOP_GRACE_S, Traffic
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, storm_fps
 from ..model.counters import DutCounters
-from ..model.errors import QualificationError
 from ..model.measurement import Measurement
 from ..model.scenario import Scenario
 from ..model.traffic import FlowPlan, FlowStats, Role, pfc_frame
-from ..record.case import Target, named
-from .engine import sending
+from ..record.case import Target, priorities_text
+from .engine import sending, settled_counters
 from .flows import RESUMED, again
 
 logger = logging.getLogger(__name__)
 
 DRAIN_DEADLINE_S = 10.0
 ANSWERS_S = 10.0  # what calls to switch and generator may take in a storm, beside what is waited
-LOOKS = 2
-"""Readings of flow statistics while data is sent in a storm, for the timeline: after its first and second quarter."""
+READINGS = 8  # of flow statistics in a storm, at most, for each of which a generator may take its `refresh_s`
 
 
 def pause_storm(lab: Lab, priorities: Target, waits_s: float = 0.0) -> FlowPlan:
     """PFC frames for these priorities, twice as many as hold them, until they are stopped. `waits_s`: how long the case
     waits in the storm, the data that runs out in it among that: then the storm lasts longer, if need be, than one flow
     may. 0: it is a matter of seconds, or no frame more may come than the rate says."""
-    needed_s = waits_s + 2 * STOP_GRACE_S + ANSWERS_S if waits_s else 0.0  # data may run out late, and be stopped
+    timing = lab.generator.timing
+    late_s = timing.start_s + 2 * timing.stop_s + READINGS * timing.refresh_s
+    needed_s = waits_s + 2 * STOP_GRACE_S + ANSWERS_S + late_s if waits_s else 0.0  # data may run out late, be stopped
     fps = storm_fps(MAX_QUANTA, lab.subject.pair.speed_mbps)
     frame = pfc_frame(priorities, MAX_QUANTA)
-    name = lab.builder.named("Pause Storm")
+    name = lab.builder.flow_name("Pause Storm")
     return FlowPlan(name, Role.STORM, None, PAUSE_FRAME_BYTES, fps=fps, pause=frame, needed_s=needed_s)
 
 
@@ -46,7 +46,7 @@ def scenario_flows(lab: Lab, scenario: Scenario) -> list[FlowPlan]:
     loads = (("Test Flow", Role.TEST, scenario.tested), ("Background Flow", Role.BACKGROUND, scenario.background))
     data = [
         FlowPlan(
-            lab.builder.named(f"{name} Prio {priority}"), role, priority, scenario.frame_bytes,
+            lab.builder.flow_name(f"{name} Prio {priority}"), role, priority, scenario.frame_bytes,
             scenario.share(priority), seconds=scenario.data_s, delay_ns=round(scenario.storm_lead_s * 1e9),
             mix=scenario.mix,
         )
@@ -59,7 +59,8 @@ def _storms(lab: Lab, scenario: Scenario) -> list[FlowPlan]:
     fps = scenario.storm_fps(lab.subject.pair.speed_mbps)
     storm = pause_storm(lab, scenario.paused, scenario.storm_lead_s + scenario.data_s + lab.delays.port_s)
     return [
-        replace(storm, name=lab.builder.named(name), fps=fps, pause=frame) for name, frame in scenario.pauses().items()
+        replace(storm, name=lab.builder.flow_name(name), fps=fps, pause=frame)
+        for name, frame in scenario.pauses().items()
     ]
 
 
@@ -80,14 +81,14 @@ def measure(
         before: the switch's counters, read when all earlier traffic was in them.
         also: further commands that are run with each reading of the counters (`Dut.counters`).
         traffic: what is sent; None: the scenario's own flows.
-        look_on: waits in the storm until the data has ended; None: with two readings for a picture.
+        look_on: waits in the storm until the data has ended; None: as observers do.
 
     Raises:
         QualificationError: a step could not be done. No traffic runs on, however this ends.
     """
     where = lab.subject.where()
     sent = traffic or scenario_traffic(lab, scenario)
-    paused = named(scenario.paused) if scenario.paused else "the port"
+    paused = priorities_text(scenario.paused) if scenario.paused else "the port"
     logger.info("%s: %s storm on %s", where, scenario.storm.name.lower(), paused)
     logger.info("%s: test traffic on %s, background on %s", where, list(scenario.tested), list(scenario.background))
     with sending(lab, sent):
@@ -101,7 +102,7 @@ def measure(
         lab.generator.stop(sent.names(Role.STORM))
         lab.clock.sleep(SETTLE_S)
         phases["drained"] = drain(lab, sent.names(Role.STORM, Role.TEST))
-        drained = None if lab.clock.exact else lab.dut.counters()
+        drained = settled_counters(lab) if scenario.holds and not lab.clock.exact else None
         phases["resumed"] = _without_a_storm(lab, sent)
         after = lab.dut.counters(also=also)
     return Measurement(
@@ -110,15 +111,11 @@ def measure(
 
 
 def _look_on(lab: Lab, scenario: Scenario, traffic: Traffic) -> None:
-    """Waits until the data has ended. Readings while it is sent are for a picture: one that fails, or takes long,
-    changes nothing."""
-    begun_s = lab.clock.now()
-    for _ in range(LOOKS):
-        lab.clock.sleep(scenario.data_s / 4)
-        with suppress(QualificationError):
-            lab.generator.stats(traffic.names())
-    left_s = max(0.0, begun_s + scenario.data_s - lab.clock.now())
-    lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), left_s)
+    """Waits until the data has ended, in which time observers may read statistics."""
+    end_s = lab.clock.now() + scenario.data_s
+    for observer in lab.observers:
+        observer.data_in_storm(lab.clock, partial(lab.generator.stats, traffic.names()), scenario.data_s)
+    lab.generator.run_out(traffic.names(Role.TEST, Role.BACKGROUND), max(0.0, end_s - lab.clock.now()))
 
 
 def _without_a_storm(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:

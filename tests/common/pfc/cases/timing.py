@@ -199,7 +199,7 @@ class TimingRun(CaseRun):
         }
         known = bool(self.course.fills_the_line and self.lasted_s(window))
         return {
-            "pauses": pauses.named(speed),
+            "pauses": pauses.describe(speed),
             "paused_us": {priority: float(pauses.held(priority, speed).seconds) * 1e6 for priority in window.loaded},
             "window_s": float(self.lasted_s(window)),
             "frames_due": due_in_window(self, window) if known else None,
@@ -343,7 +343,7 @@ def judge(run: TimingRun) -> Iterator[Check]:
 
 
 def _of_window(run: TimingRun, window: Window) -> Iterator[Check]:
-    when = f"in {window.pauses.named(run.subject.pair.speed_mbps)}"
+    when = f"in {window.pauses.describe(run.subject.pair.speed_mbps)}"
     test, background = (run.flows(window.drained, role) for role in (Role.TEST, Role.BACKGROUND))
     data = run.flows(window.drained, Role.TEST, Role.BACKGROUND)
     yield from never_taken(run.subject, data, run.pfc_sent, when)

@@ -34,12 +34,12 @@ def watchdog_stopped(run: CaseRun) -> Iterator[Check]:
 
 
 def links_kept(run: CaseRun) -> Iterator[Check]:
-    """Both links were up before the traffic and while it ran."""
+    """Both links were up before the traffic, while it ran, and after it."""
     for port in (run.subject.pair.rx.port, run.subject.pair.tx.port):
-        for moment, counters in (("before", run.before), ("in", run.during)):
+        for moment, counters in (("before", run.before), ("during", run.during), ("after", run.after)):
             state = counters.interfaces.get(port)
             seen = "up" if state is not None and state.oper_up else "down"
-            expected = f"the link up {moment} the storm"
+            expected = f"the link up {moment} the traffic"
             yield error_unless("link-up", at_port(run.subject, port), seen == "up", expected, seen)
 
 

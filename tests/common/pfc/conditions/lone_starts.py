@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..lab.generator import SETTLE_S, Generator, Traffic
@@ -40,6 +40,10 @@ class LoneGenerator(Generator):
         """As of `Generator`."""
         super().stop(names)
         self._running.difference_update(names or self._flows)
+
+    def own(self, names: Iterable[str]) -> list[str]:
+        """Those of these flows that the traffic generators send: all of them, unless pauses come from elsewhere."""
+        return list(names)
 
     def _end_running(self, next_ones: Sequence[str]) -> None:
         beside = sorted(name for name in self._running if self._flows[name].role is Role.BYSTANDER)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, KeysView, Mapping
 from dataclasses import dataclass, replace
 
-from ..record.case import named
+from ..record.case import priorities_text
 from ..record.verdict import Check
 
 UNKNOWN = "the cause cannot be told from these checks"
@@ -107,7 +107,7 @@ class Symptoms:
     @property
     def who(self) -> str:
         """`priority 3`, `priorities 3, 4`; where no check names one: the port."""
-        return named(self.priorities) if self.priorities else "the port"
+        return priorities_text(self.priorities) if self.priorities else "the port"
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import metadata
 from typing import Any
 
 from ..lab.clock import Clock
 from ..lab.observer import RunObserver
+from ..model.errors import QualificationError
 from ..model.traffic import FlowPlan, FlowStats
 from ..record.records import SOFTWARE
 from .files import EvidenceFiles, Section
@@ -23,6 +25,7 @@ SECRET_FIELD = re.compile(
     r"pass(key|wd|word|phrase)|secret|community|token|hmac|_cak$"
     r"|((auth|md5|sha|private|shared)[a-z0-9_-]*key|key[_-]?string)(?![_-]?id)", re.IGNORECASE)
 CONFIGURATION = "sonic-cfggen"
+LOOKS = 2  # readings of flow statistics while data is sent in a storm
 LEFT_OUT = "left out: a credential"
 PCAPNG = b"\x0a\x0d\x0d\x0a"  # the block type that such a file begins with
 
@@ -126,6 +129,14 @@ class EvidenceRecorder(RunObserver):
         kept = self._section.keep(what, ".txt", "\n".join(parts).encode())
         if counters:
             self._latest[device] = (kept, "" if kept else self._section.lacks[-1])
+
+    def data_in_storm(self, clock: Clock, read: Callable[[], object], seconds: float) -> None:
+        """Reads statistics for the timeline after the first and second quarter of this time: a reading that fails, or
+        takes long, changes nothing."""
+        for _ in range(LOOKS):
+            clock.sleep(seconds / 4)
+            with suppress(QualificationError):
+                read()
 
     def capture_read(self, data: bytes) -> None:
         """A traffic generator port's capture has ended."""

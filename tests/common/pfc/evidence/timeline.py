@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..model.traffic import PAUSE_ADDRESS, FlowPlan, FlowStats, PauseFrame, Role
-from ..record.case import named
+from ..record.case import priorities_text
 
 MOST_READINGS = 64
 """Of one measurement. Where there are more, every other one is left out: a plot has no room for more, and each record
@@ -184,7 +184,7 @@ def storm_label(frame: PauseFrame) -> str:
     what = "802.3x pause" if frame.is_global else "PFC"
     enabled = paused(frame)
     if enabled:
-        what += f" on {named(enabled)}"
+        what += f" on {priorities_text(enabled)}"
     odd = frame.operation_code is not None or frame.ether_type is not None or frame.destination != PAUSE_ADDRESS
     return f"{what}, not valid" if odd or len(enabled) < len(frame.enabled) else what
 

@@ -80,9 +80,9 @@ def watchdog_rows(text: str) -> dict[str, WatchdogRow]:
     """`pfcwd show stats`: `Ethernet0:3` -> its row. The command prints no row for a queue that never stormed."""
     rows: dict[str, WatchdogRow] = {}
     for row in (row for row in table_rows(text) if "QUEUE" in row):
-        if "STATUS" not in row:
-            raise QualificationError(f"`pfcwd show stats` printed no STATUS of {row['QUEUE']}: {first_line(text)!r}")
-        counts = [number(text) for name in WATCHDOG_COUNTS for text in row.get(name, NOT_COUNTED).split("/")]
+        if missing := [name for name in ("STATUS", *WATCHDOG_COUNTS) if name not in row]:
+            raise QualificationError(f"`pfcwd show stats` has no column {', '.join(missing)}: {first_line(text)!r}")
+        counts = [number(text) for name in WATCHDOG_COUNTS for text in re.findall(f"{NOT_COUNTED}|[^/]+", row[name])]
         rows[row["QUEUE"]] = WatchdogRow(row["STATUS"], *counts[:-4], last=tuple(counts[-4:]))
     return rows
 
@@ -104,9 +104,8 @@ def number(text: str) -> int:
     number."""
     digits = text.replace(",", "").strip()
     if not re.fullmatch(r"-?\d+", digits):
-        raise QualificationError(
-            f"the switch printed {text!r} where a counter belongs: its counters are not being polled"
-        )
+        why = ": its counters are not being polled" if digits == NOT_COUNTED else ""
+        raise QualificationError(f"the switch printed {text!r} where a counter belongs{why}")
     return int(digits)
 
 

@@ -9,6 +9,7 @@ from ..model.errors import QualificationError
 from ..model.qos import ConfigDb
 
 LATE_S = 1.0  # reading a whole switch takes time, and a poll may come late
+POLL_GRACE_S = 8.0  # for one that comes later still: before a check fails
 COUNTER_TABLE = "FLEX_COUNTER_TABLE"
 _DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "PG_WATERMARK": 60_000, "QUEUE_WATERMARK": 60_000}
 """sonic-swss, when CONFIG_DB names no POLL_INTERVAL."""

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from ..model.errors import QualificationError
 from ..model.traffic import FlowPlan, FlowStats, Role
@@ -72,16 +72,6 @@ class GeneratorTiming:
 AT_ONCE = GeneratorTiming(0.0, 0.0, 0.0)
 
 
-class FlowWatcher(Protocol):
-    """What looks at counts before they may be lost."""
-
-    def configuration_ends(self) -> None:
-        """Another configuration is about to take the place of the one that was counted."""
-
-    def flows_begin(self, names: Sequence[str]) -> None:
-        """These flows are about to be started: some generators clear the counts of all others then."""
-
-
 class Generator:
     """The traffic generators behind one OTG API server; flows are known by name. An option may send some of them
     otherwise (`_start`, `_stop`, `_statistics`).
@@ -105,7 +95,6 @@ class Generator:
         self._baseline: Mapping[str, Counted] = {}  # of a pushed configuration, before anything was started
         self._beside: list[str] = []  # flows beside a case that were not started yet
         self._timing = timing
-        self._watcher: FlowWatcher | None = None
 
     @property
     def timing(self) -> GeneratorTiming:
@@ -134,14 +123,13 @@ class Generator:
         )
         return self._timing
 
-    def watched_by(self, watcher: FlowWatcher) -> None:
-        """From now on `watcher` looks at counts before they may be lost."""
-        self._watcher = watcher
+    def observed_by(self, observer: RunObserver) -> None:
+        """From now on `observer` looks on too, before the others do."""
+        self.observers = [observer, *self.observers]
 
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway; raises QualificationError
         where the API refuses it, or an address stays unresolved."""
-        self._end_configuration()
         for observer in self.observers:
             observer.traffic_pushed(traffic.flows.values(), traffic.config, self.clock.moment())
         answer = self.call(self.api.set_config, traffic.config)
@@ -168,10 +156,9 @@ class Generator:
 
     def start(self, names: Sequence[str]) -> None:
         """Starts flows; their counters begin at 0. Raises QualificationError where one could not be started."""
+        flows = [self._flows[name] for name in [*(names or self._flows), *self._beside] if name in self._flows]
         for observer in self.observers:
-            observer.flows_started([self._flows[name] for name in names if name in self._flows], self.clock.moment())
-        if self._watcher is not None:
-            self._watcher.flows_begin([*(names or self._flows), *self._beside])
+            observer.flows_started(flows, self.clock.moment())
         self._start([*names, *self._beside] if names else ())
         self._beside = []
 
@@ -200,10 +187,6 @@ class Generator:
             )
         return max(later - earlier for earlier, later in pairwise(changes[1:]))
 
-    def own(self, names: Iterable[str]) -> list[str]:
-        """Those of these flows that the traffic generators send: all of them."""
-        return list(names)
-
     def _start(self, names: Sequence[str]) -> None:
         self._transmit(names, "START")
 
@@ -216,9 +199,9 @@ class Generator:
         self._transmit(names, "STOP")
 
     def run_out(self, names: Sequence[str], seconds: float) -> None:
-        """Waits until flows that last so long have ended by themselves, and stops those that have not: of one that PFC
-        holds a generator may say that it transmits, or that it does not, and go on when nothing holds it any more. Of
-        one that PFC held from the first frame on some say so even when it was stopped: the checks of the case decide.
+        """Waits `seconds`, then until the generator reports these flows as stopped, and stops them itself if it does
+        not. A flow held by PFC may be reported either way, and may go on once released, so it is always stopped. Flows
+        that never sent a frame may go on being reported as running; that is logged, not raised.
 
         Raises:
             QualificationError: a flow goes on after it was told to stop.
@@ -251,11 +234,6 @@ class Generator:
         wanted = list(names)
         self.clock.sleep(self.timing.refresh_s)
         return self._statistics(wanted) if wanted else {}
-
-    def _end_configuration(self) -> None:
-        """Lets what was counted be looked at before another configuration replaces it."""
-        if self._watcher is not None:
-            self._watcher.configuration_ends()
 
     def _statistics(self, names: Sequence[str]) -> dict[str, FlowStats]:
         return {

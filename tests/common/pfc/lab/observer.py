@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..model.traffic import FlowPlan, FlowStats
@@ -32,16 +32,20 @@ class RunObserver:
         """A switch's commands were run in one call; `texts` is what each of `commands` printed."""
 
     def traffic_pushed(self, flows: Iterable[FlowPlan], config: Any, now_s: float) -> None:
-        """A traffic configuration of these flows is sent to the generators; also one that they then refuse."""
+        """A traffic configuration of these flows is about to be sent to the generators, in place of the one before;
+        also one that they then refuse."""
 
     def flows_started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
-        """Flows are started."""
+        """Flows are about to be started, some of them beside the case: some generators clear all counts then."""
 
     def flows_stopped(self, names: Sequence[str], now_s: float) -> None:
         """Flows were told to stop; no names: all."""
 
     def statistics_read(self, stats: Mapping[str, FlowStats], now_s: float) -> None:
         """Flow statistics were read."""
+
+    def data_in_storm(self, clock: Clock, read: Callable[[], object], seconds: float) -> None:
+        """Data has begun for so many seconds of `clock`, in a storm; `read` reads statistics of all flows."""
 
     def capture_read(self, data: bytes) -> None:
         """A generator port's capture has ended; `data` is a pcap or pcapng file."""

@@ -50,7 +50,7 @@ class TrafficBuilder:
         self._sends_pauses = not self.subject.pauses_from  # else another source does (`lab.PauseSource`)
         self._ports = {port.port: port for port in self.hosts}
 
-    def named(self, name: str) -> str:
+    def flow_name(self, name: str) -> str:
         """A flow's name with its port, so that a flow of a run on another port is never taken for it. It has letters,
         digits, spaces, `_` and `-` only: IxNetwork's statistics do not find flows by names with a comma or a dot, which
         a switch's name may have."""

@@ -50,13 +50,13 @@ class Reservation:
         tables = {*rows, *self.rows}
         self.rows = {table: {**rows.get(table, {}), **self.rows.get(table, {})} for table in tables}
 
-    def held(self) -> str:
+    def still_ours(self) -> str:
         """A shell command: fails if the switch is not this run's (any more)."""
         return "true"
 
     def check(self) -> str:
-        """A shell command: as `held`; where it fails, it prints what `loss` reads."""
-        return self.held()
+        """A shell command: as `still_ours`; where it fails, it prints what `loss` reads."""
+        return self.still_ours()
 
     def loss(self, hostname: str, text: str) -> ReservationLost:
         """The exception of the run that lost the switch, from what `check` printed."""

@@ -69,7 +69,7 @@ class SwitchRestorer:
         self._found = reservation = self._found or self._reserve()
         for bring_back in reservation.restorers.values():  # what a dead run changed must not be measured
             bring_back(self._clock)
-        stop = f"{{ {reservation.held()}; }} && pfcwd stop"
+        stop = f"{{ {reservation.still_ours()}; }} && pfcwd stop"
         checked(self._host, "stop", run_batch(self._host, {"stop": stop}))
         return reservation
 
@@ -111,12 +111,12 @@ class SwitchRestorer:
         for bring_back in reservation.restorers.values():
             bring_back(self._clock)
         found = reservation.watchdog
-        held = f"{{ {reservation.held()}; }}"
-        start = f"{held} || exit 1; {load({WATCHDOG: found}) if found else 'true'}"
-        stop = f"{held} && pfcwd stop"
+        still_ours = f"{{ {reservation.still_ours()}; }}"
+        start = f"{still_ours} || exit 1; {load({WATCHDOG: found}) if found else 'true'}"
+        stop = f"{still_ours} && pfcwd stop"
         if "POLL_INTERVAL" not in found.get("GLOBAL", {}):  # a run that was killed may have left its own
             stop += " && sonic-db-cli CONFIG_DB HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"
-        scripts = {name: f"{held} || exit 1; {script}" for name, script in reservation.scripts.items()}
+        scripts = {name: f"{still_ours} || exit 1; {script}" for name, script in reservation.scripts.items()}
         commands = {**scripts, "stop": stop, "load": start, "config": READ_CONFIG}
         outputs = Dut(self._host, reservation=reservation).ask(commands)
         now = read_config_db(self._host, outputs["config"], "after", self._observers).get(WATCHDOG, {})

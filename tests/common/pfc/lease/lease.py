@@ -110,13 +110,13 @@ class Lease(Reservation):
             return json.dumps({"schema": SCHEMA_WITH_SCRIPTS, **content, "scripts": self.scripts})
         return json.dumps({"schema": SCHEMA_WITH_ROWS if self.rows else SCHEMA, **content})
 
-    def held(self) -> str:
+    def still_ours(self) -> str:
         """A shell command: makes the lease last again, and fails if it is not in the file (any more)."""
         return f"grep -qsF '\"token\": \"{self.token}\"' {LEASE_FILE} && touch -c {LEASE_FILE}"
 
     def check(self) -> str:
-        """A shell command: as `held`; where it fails, it prints what `LOOK` does."""
-        return f"{{ {self.held()}; }} || {{ {LOOK}; exit 1; }}"
+        """A shell command: as `still_ours`; where it fails, it prints what `LOOK` does."""
+        return f"{{ {self.still_ours()}; }} || {{ {LOOK}; exit 1; }}"
 
     def loss(self, hostname: str, text: str) -> ReservationLost:
         """The exception of the run whose lease is not on the switch (any more), from what `check` printed."""
@@ -135,7 +135,7 @@ class Lease(Reservation):
 
     def write(self) -> str:
         """A shell command: writes the file anew, if it is this lease's; else exit status `TAKEN`."""
-        return _locked(f"{{ {self.held()}; }} || exit {TAKEN}; {self._put()}")
+        return _locked(f"{{ {self.still_ours()}; }} || exit {TAKEN}; {self._put()}")
 
     def _put(self) -> str:
         """A shell command: the file is there whole, or as it was."""
@@ -148,7 +148,7 @@ class Lease(Reservation):
     def give_up(self) -> str:
         """A shell command: removes the file; the folder too, if nothing else is in it."""
         remove = f"rm -f {LEASE_FILE} && {{ rmdir {FOLDER} 2>/dev/null || true; }}"
-        return _locked(f"{{ {self.held()}; }} || exit {TAKEN}; {remove}")
+        return _locked(f"{{ {self.still_ours()}; }} || exit {TAKEN}; {remove}")
 
 
 @dataclass(frozen=True)

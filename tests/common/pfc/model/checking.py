@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
 
-from ..record.case import named
+from ..record.case import priorities_text
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
 from .arithmetic import MAX_QUANTA, pause_seconds
 from .measurement import CaseRun, Measurement, PortUnderTest
@@ -70,7 +70,7 @@ def at_priorities(subject: PortUnderTest, priorities: Sequence[int], port: str |
     """One priority of a port (None: that under test), or several together: lossless where one of them is."""
     if len(priorities) == 1:
         return at_priority(subject, priorities[0], port)
-    return Place(f"{subject.where(port=port)} {named(priorities)}", metric_of(subject, priorities))
+    return Place(f"{subject.where(port=port)} {priorities_text(priorities)}", metric_of(subject, priorities))
 
 
 def fail_unless(name: str, place: Place, met: bool, expected: str, seen: int | str) -> Check:

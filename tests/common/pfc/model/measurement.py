@@ -129,10 +129,6 @@ class CaseRun:
         traffic until after it."""
         return changed(self.before.pfc_tx, self.after.pfc_tx, port or self.subject.pair.tx.port)
 
-    def pfc_sent_after(self, port: str | None = None) -> tuple[int, ...]:
-        """The same once the storm's end, or that of heavier traffic, neared."""
-        return changed(self.during.pfc_tx, self.after.pfc_tx, port or self.subject.pair.tx.port)
-
     @property
     def settled(self) -> DutCounters | None:
         """Counters with all in them that came so far, for the next run to begin with; None: it has to read anew."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ..record.case import named
+from ..record.case import priorities_text
 from .arithmetic import MAX_QUANTA, holding_fps, share_percent, storm_fps
 from .errors import QualificationError
 from .traffic import PauseFrame, global_pause_frame, pfc_frame
@@ -111,8 +111,8 @@ class Scenario:
         if self.storm is Storm.INVALID:
             return f"in a storm of {self.called}"
         if self.holds:
-            return f"while {named(self.tested)} {'was' if len(self.tested) == 1 else 'were'} paused"
-        return f"in a pause storm on {named(self.tested)}"
+            return f"while {priorities_text(self.tested)} {'was' if len(self.tested) == 1 else 'were'} paused"
+        return f"in a pause storm on {priorities_text(self.tested)}"
 
     def share(self, priority: int) -> float:
         """Rate of the flow of a tested or background priority, percent of the line rate."""

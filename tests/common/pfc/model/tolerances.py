@@ -18,8 +18,9 @@ class Tolerances:
 
     Attributes:
         line_percent: what a full line is loaded with, percent of its rate; the plan's loads are parts of it.
-        load_tolerance_percent: what a sender may miss of its due, for its start and its clock; one that was held for so
-            long a part of its time is not told from it. 0: all but a frame is sent.
+        load_tolerance_percent: how many percent fewer frames than due a flow may send and still count as sent in full
+            (start delay, clock). A switch that holds a sender for a shorter time than that goes unnoticed. 0: at most
+            one frame may be missing.
         count_tolerance_percent: what may lie between the counts of a generator and a switch for the same pause frames:
             so many pauses may go uncounted. 0: each is counted.
         storm_limit_s: after so many seconds each flow of a pause storm ends by itself, so that a killed run does not

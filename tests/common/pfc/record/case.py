@@ -31,7 +31,7 @@ class PlanCase:
         return self.plan_id.split("-")[0]
 
 
-def named(priorities: Sequence[int]) -> str:
+def priorities_text(priorities: Sequence[int]) -> str:
     """`priority 3`, or `priorities 3, 4`."""
     return f"{'priority' if len(priorities) == 1 else 'priorities'} {', '.join(map(str, priorities))}"
 
@@ -54,7 +54,7 @@ class PlannedItem:
     @property
     def where(self) -> str:
         """`vtb-t0-01 Ethernet8 priority 3`, for messages."""
-        return f"{self.device} {self.port}" + (f" {named(self.target)}" if self.target else "")
+        return f"{self.device} {self.port}" + (f" {priorities_text(self.target)}" if self.target else "")
 
 
 @dataclass(frozen=True)

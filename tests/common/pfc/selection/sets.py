@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from ..cases.pauses import LOSSY, SEVERAL_LOSSLESS, pause_lossless, pause_lossy
 from ..model.errors import QualificationError
 from ..model.qos import PRIORITIES, PortQos
-from ..record.case import PlanCase, Target, named
+from ..record.case import PlanCase, Target, priorities_text
 
 
 def parse_set(text: str) -> Target:
@@ -42,8 +42,8 @@ def check_sets(sets: Iterable[Target], chosen: Sequence[PlanCase], qos: PortQos)
         case = _meant(one, qos)
         if case not in chosen:
             raise QualificationError(
-                f"{qos.device} {qos.port}: pausing {named(one)} together is {case.plan_id} ({case.name}), which is not"
-                f" among the selected test cases ({', '.join(other.plan_id for other in chosen)})"
+                f"{qos.device} {qos.port}: pausing {priorities_text(one)} together is {case.plan_id} ({case.name}),"
+                f" which is not among the selected test cases ({', '.join(other.plan_id for other in chosen)})"
             )
         (pause_lossy if case is LOSSY else pause_lossless)(one, qos)
 
@@ -57,6 +57,6 @@ def _meant(priorities: Target, qos: PortQos) -> PlanCase:
         return SEVERAL_LOSSLESS
     found = "one lossless priority alone" if len(priorities) == 1 else "lossless and lossy priorities together"
     raise QualificationError(
-        f"{qos.device} {qos.port}: {named(priorities)}: {found}; a set to be paused at once has several lossless"
-        f" priorities (of {list(qos.lossless)}) or lossy ones only"
+        f"{qos.device} {qos.port}: {priorities_text(priorities)}: {found}; a set to be paused at once has several"
+        f" lossless priorities (of {list(qos.lossless)}) or lossy ones only"
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..lab.clock import Clock
-from ..lab.generator import Counted, Generator, GeneratorTiming
+from ..lab.generator import Counted, Generator, GeneratorTiming, Traffic
 from ..lab.observer import RunObserver
 from ..lab.otg_config import TrafficBuilder
 from ..model.errors import QualificationError
@@ -38,8 +38,11 @@ class ChainGenerator(Generator):
         super().__init__(api, StormClock(clock, self._keep_storms), observers, timing)
         self._storms: dict[str, RunningStorm] = {}
 
-    def _end_configuration(self) -> None:
-        super()._end_configuration()
+    def push(self, traffic: Traffic) -> None:
+        """As of `Generator`; storms of the configuration before do not go on."""
+        for storm in self._storms.values():
+            storm.stopped = True
+        super().push(traffic)
         self._storms = {}
 
     def _start(self, names: Sequence[str]) -> None:

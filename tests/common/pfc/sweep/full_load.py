@@ -124,7 +124,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     runs = measure_together(parts, before, build=build)
     lab.clock.sleep(age_s)
     marks = read_watermarks(lab.dut) if is_counted else Watermarks({}, {}, {})
-    return [finding_of(one, validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
+    return [finding_of(lab, one, validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
 
 
 def full_parts(

@@ -62,7 +62,7 @@ def measure(labs: Sequence[Lab], before: DutCounters, beside: bool = False) -> l
     """
     parts = [Part(lab, scenario(lab.subject.qos)) for lab in labs]
     runs = measure_together(parts, before, build=partial(_build, beside=beside))
-    findings = [finding_of(run, validity, judge) for run in runs]
+    findings = [finding_of(lab, run, validity, judge) for lab, run in zip(labs, runs, strict=True)]
     at_once = {"ports_at_once": [lab.port for lab in labs]}
     return [replace(finding, evidence={**finding.evidence, **at_once}) for finding in findings]
 

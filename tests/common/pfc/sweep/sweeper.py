@@ -177,7 +177,7 @@ class Sweeper:
         self._settled = None
         self._start_measurement(f"{self._how.case.plan_id} {' '.join(lab.port for lab in labs)}")
         for lab, outcome in zip(labs, self._carry_out(labs, before), strict=True):
-            outcomes[lab.port] = outcome.with_evidence(evidence_of(self._observers, lab.builder.named("")))
+            outcomes[lab.port] = outcome.with_evidence(evidence_of(self._observers, lab.builder.flow_name("")))
         return outcomes
 
     def _carry_out(self, labs: Sequence[Lab], before: DutCounters | None) -> list[Outcome]:

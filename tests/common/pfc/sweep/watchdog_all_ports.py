@@ -57,7 +57,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     with watching(lab.dut, [part.lab.port for part in parts], lossless) as watchdog, sending(lab, traffic):
         watchdog.start(TIMERS)
         run = storms_and_again(lab, traffic, watchdog, TIMERS, lossless, before)
-    return [finding_of(_own(part, run), validity, judge) for part in parts]
+    return [finding_of(lab, _own(part, run), validity, judge) for part in parts]
 
 
 def _own(part: FullPart, run: WatchdogRun) -> WatchdogRun:

@@ -67,7 +67,7 @@ def hop_checks(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]
     """Checks between the ends, which `judge` looks at: each switch but the last pauses the next one, for the tested
     priorities only, and that one counts every pause (as near as the tolerances say: on hardware some may be on their
     way when counters are read)."""
-    before, during, after = readings
+    before, during, *_, after = readings
     for here, onward in zip(hops, hops[1:], strict=False):
         sent = changed(before[here.device].pfc_tx, during[here.device].pfc_tx, here.enters)
         in_all = changed(before[here.device].pfc_tx, after[here.device].pfc_tx, here.enters)

@@ -92,7 +92,8 @@ class FakeWorld:
         dead_path: nothing sent arrives.
         idle: priorities that the generator does not send.
         slow_to_send: priorities of which the generator sends half.
-        slow_to_resume: priorities of which the switch takes half when no storm holds them.
+        slow_to_resume: lossless priorities of which the switch takes half when no storm holds them: it sends as many
+            PFC frames as in a storm.
         resolved: whether hosts resolve their gateway.
         traits: what else its ASIC says of itself.
         queue_of: priority -> queue in effect, where it is not the priority's own.
@@ -177,6 +178,8 @@ class FakeWorld:
             self._storm_begins(flow.pauses)
         else:
             flow.held = self.storm_on() and flow.priority in self._held() and not self.ignores_pause
+            if flow.priority in self.slow_to_resume and not flow.held and flow.frames is None:
+                self.pfc_tx[flow.priority] += self.pushed
             if not flow.held and not self.dead_path:
                 queue = self.queue_of.get(flow.priority, flow.priority)
                 self.queue_packets[queue] += flow.frames or 0

@@ -249,7 +249,7 @@ def test_what_is_sent_by_another_lab_of_the_port_counts_too() -> None:
 
 def send(lab: Lab) -> None:
     """Data of priority 3, for a second."""
-    traffic = lab.builder.build([FlowPlan(lab.builder.named("data"), Role.CLEAN, 3, 1024, 10.0)])
+    traffic = lab.builder.build([FlowPlan(lab.builder.flow_name("data"), Role.CLEAN, 3, 1024, 10.0)])
     with sending(lab, traffic):
         lab.generator.start(list(traffic.flows))
         lab.clock.sleep(1.0)

@@ -113,6 +113,19 @@ def test_the_sender_must_fill_the_line():
         assert verdict.status is Status.ERROR and verdict.cause.startswith(expected), verdict
 
 
+@pytest.mark.parametrize("faults, status, message", [
+    (dict(slow_to_send=(4,)), Status.ERROR, "14966474 frames sent after the storm, got 7483237"),
+    (dict(slow_to_resume=(4,)), Status.FAIL, "14966474 frames taken by the switch after the storm, got 7483237"),
+    (dict(slow_to_resume=(4,), pushed=7000), Status.ERROR, "14966474 frames sent after the storm (7000 PFC frames"),
+])
+def test_a_switch_is_blamed_for_what_its_own_pauses_held_after_the_storm(faults, status, message):
+    """What is missing then may be the generator's: unless the switch paused it for so long, it was no measurement."""
+    outcome = carry_out(FakeWorld(**faults), *CASES["PFC-2"])
+    verdict = next(one for one in outcome.verdicts if (one.priority, one.metric_name) == (4, LOSSLESS))
+    assert verdict.status is status, verdict.messages
+    assert any(message in text for text in verdict.messages), verdict.messages
+
+
 def test_a_verdict_is_about_its_own_priority_and_the_rest_of_the_port():
     """Not about the other priorities that are paused with it."""
     outcome = carry_out(FakeWorld(leaked={4: 12}), SEVERAL_LOSSLESS, (3, 4))

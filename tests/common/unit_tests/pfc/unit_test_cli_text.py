@@ -81,7 +81,7 @@ def test_unreadable_pfc_counters_are_refused(text, sentence):
 def test_a_column_that_is_missing_is_no_number():
     """Of an image that prints other columns: the port is missed by name, a queue's storms are refused."""
     assert sonic_text.pfc_counters(PFC.replace("PFC3", "PFCX"), "Rx") == {}, "no port has all eight"
-    with pytest.raises(QualificationError, match="`pfcwd show stats` printed no STATUS of Ethernet0:3: 'QUEUE"):
+    with pytest.raises(QualificationError, match="`pfcwd show stats` has no column STATUS: 'QUEUE"):
         sonic_text.watchdog_rows(WATCHDOG.replace("STATUS", "STATES"))
 
 
@@ -111,8 +111,12 @@ def test_watchdog_rows():
     assert sonic_text.watchdog_rows(WATCHDOG) == {"Ethernet0:3": row}, WATCHDOG
     assert sonic_text.watchdog_rows(NO_STORMS) == {}, NO_STORMS
     assert sonic_text.watchdog_rows("") == {}, "an empty answer has no rows"
-    with pytest.raises(QualificationError, match="where a counter belongs"):
+    with pytest.raises(QualificationError, match="^`pfcwd show stats` has no column TX LAST OK/DROP: 'QUEUE"):
         sonic_text.watchdog_rows(WATCHDOG.replace("TX LAST", "TX NEXT"))
+    not_polled = "^the switch printed 'N/A' where a counter belongs: its counters are not being polled$"
+    for text, sentence in (("N/A  ", not_polled), ("1?/11", "^the switch printed '1[?]' where a counter belongs$")):
+        with pytest.raises(QualificationError, match=sentence):
+            sonic_text.watchdog_rows(WATCHDOG.replace("12/11", text))
 
 
 def test_version_fields():

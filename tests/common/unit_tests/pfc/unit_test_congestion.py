@@ -211,7 +211,7 @@ def run_of_two_ports(sent, pushed=0):
 
 @pytest.mark.parametrize(("sent", "pushed", "lacking"), [
     (2_394_636, 0, []), (1, 0, [" priority 3: expected at least 2370690 frames sent in all, got 1"]), (0, 2980, []),
-    (0, 0, [": expected the link up in the storm, got down",
+    (0, 0, [": expected the link up during the traffic, got down",
             " priority 3: expected at least 2370690 frames sent in all, got 0"]),
 ])
 def test_every_port_that_data_enters_by_is_looked_at(sent, pushed, lacking):

@@ -122,9 +122,9 @@ def test_names_have_no_sign_that_a_generator_trips_over(device):
     builder = open_lab(plan, Dut(FakeHost(FakeWorld())), FakeApi(FakeWorld()), FakeClock(FakeWorld())).builder
     builder._pair.rx.__dict__["device"] = device
     try:
-        name = builder.named("pauses of 4096 quanta, 96 in a window")
+        name = builder.flow_name("pauses of 4096 quanta, 96 in a window")
         assert re.fullmatch(r"[A-Za-z0-9 _-]+", name), name
-        assert name.endswith(builder.named("")), "whoever looks for the flows of a port finds them by the end"
+        assert name.endswith(builder.flow_name("")), "whoever looks for the flows of a port finds them by the end"
     finally:
         builder._pair.rx.__dict__["device"] = DEVICE
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
+from tests.common.pfc.cases.plan import procedures
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab import preflight
 from tests.common.pfc.lab.dut import Dut
@@ -13,7 +14,7 @@ from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.preflight import know_timing
 from tests.common.pfc.model.errors import QualificationError, SwitchUnreachable
 from tests.common.pfc.model.traffic import FlowPlan, Role
-from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.record.verdict import LOSSLESS, Status
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -215,7 +216,8 @@ def test_a_generator_learns_it_from_a_flow_of_its_own():
 
 @pytest.mark.parametrize("clock, status", [(InexactClock, Status.PASS), (FakeClock, Status.FAIL)])
 def test_clean_flows_that_lost_frames_are_sent_once_more_on_hardware(monkeypatch, clock, status):
-    """There the first ones may meet a neighbour that is being learned; what is lost again is FAIL."""
+    """There the first ones may meet a neighbour that is being learned; what is lost again is FAIL. What the first ones
+    lost stays in the record."""
     world = FakeWorld(lost={6: 1})
     lab = make_lab(world, clock, FakeApi, timing=AT_ONCE)
     send = preflight.send_clean_flows
@@ -225,9 +227,31 @@ def test_clean_flows_that_lost_frames_are_sent_once_more_on_hardware(monkeypatch
         world.lost = {}
         return stats
     monkeypatch.setattr(preflight, "send_clean_flows", sent)
-    checks, _ = preflight.preflight(lab)
-    found = [check.message for check in checks if check.status is Status.FAIL]
-    assert bool(found) is (status is Status.FAIL), found
+    outcome = Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
+    lossless, lossy = outcome.verdicts
+    assert (lossless.status, lossy.status) == (Status.PASS, status), lossy.messages
+    lost = {check.name: check.message for check in lossy.checks if check.status is Status.FAIL}
+    where = "vtb-t0-01 Ethernet0 priority 6: expected all 1000 frames received"
+    assert lost == ({"clean-flow": f"{where} without any storm, got 999"} if status is Status.FAIL
+                    else {"clean-flow-first": f"{where} when sent first, got 999"}), "the record says it in any case"
+
+
+def test_frames_that_the_first_clean_flow_lost_make_no_verdict_of_their_own(monkeypatch):
+    """Of a case that owes nothing for the metric of the priority that lost them."""
+    world = FakeWorld(lost={6: 1})
+    lab = make_lab(world, InexactClock, FakeApi, timing=AT_ONCE)
+    send = preflight.send_clean_flows
+
+    def sent(lab, traffic):
+        stats = send(lab, traffic)
+        world.lost = {}
+        return stats
+    monkeypatch.setattr(preflight, "send_clean_flows", sent)
+    case = replace(SINGLE_LOSSLESS, metrics=(LOSSLESS,))
+    monkeypatch.setitem(procedures(), case, procedures()[SINGLE_LOSSLESS])
+    found = Qualifier(lab).qualify(case, (3,)).verdicts
+    assert [(one.metric_name, one.status) for one in found] == [(LOSSLESS, Status.PASS)], found
+    assert "clean-flow-first" in {check.name for check in found[0].checks}, found[0].checks
 
 
 def test_a_switch_that_did_not_answer_is_asked_again_by_the_next_case(monkeypatch):
@@ -252,7 +276,7 @@ def test_the_preflight_measures_it_once_for_a_port_and_not_in_simulated_time(clo
         statuses = {verdict.status for verdict in outcome.verdicts}
         assert statuses == {Status.PASS}, [verdict.messages for verdict in outcome.verdicts]
     timed = [config for config in lab.generator.api.configs
-             if [flow.name for flow in config.flows] == [lab.builder.named("Timing Flow")]]
+             if [flow.name for flow in config.flows] == [lab.builder.flow_name("Timing Flow")]]
     assert len(timed) == measured, timed
 
 

@@ -232,6 +232,23 @@ def test_what_could_not_be_measured_is_error(faults, cause):
         assert cause in verdict.cause, f"expected {cause!r}, got {verdict.cause!r}"
 
 
+def test_a_link_that_goes_down_after_the_storm_is_error():
+    """What is sent then and lost is not the switch's fault."""
+    world = FakeWorld()
+    start = world.start
+
+    def start_and_cut(name):
+        start(name)
+        if "Test Flow" in name and not world.storm_on():
+            world.down, world.dead_path = ("Ethernet0",), True
+
+    world.start = start_and_cut
+    _, verdicts = qualify(world)
+    for verdict in verdicts.values():
+        assert verdict.status is Status.ERROR, f"expected ERROR, got {verdict.status}: {verdict.messages}"
+        assert verdict.cause == "vtb-t0-01 Ethernet0: expected the link up after the traffic, got down", verdict.cause
+
+
 def test_no_traffic_runs_on_after_a_broken_run():
     """The storm is stopped when the switch stops answering in the middle."""
     world = FakeWorld()

@@ -9,6 +9,7 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.lab import planning
 from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.generator import GeneratorTiming
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.record.verdict import Status
@@ -40,11 +41,11 @@ class AwayDut(Dut):
         return super().ask(commands)
 
 
-def qualify(world, dut, delays=None):
+def qualify(world, dut, delays=None, timing=None):
     """PFC-1 on hardware, where a storm ends by itself after 60 s."""
     plan = plan_port(Dut(FakeHost(world)), TESTER_PORTS, "Ethernet0", None)
     plan = dataclasses.replace(plan, subject=dataclasses.replace(plan.subject, tolerances=HARDWARE))
-    lab = open_lab(plan, dut, FakeApi(world), FakeClock(world))
+    lab = open_lab(plan, dut, FakeApi(world), FakeClock(world), timing=timing)
     return Qualifier(dataclasses.replace(lab, delays=delays or lab.delays)).qualify(SINGLE_LOSSLESS, (3,))
 
 
@@ -57,6 +58,18 @@ def test_a_storm_that_is_needed_for_longer_is_refused():
         " storm_limit_s of 106 or more"
     }, outcome.verdicts
     assert {one.status for one in outcome.verdicts} == {Status.ERROR}, outcome.verdicts
+
+
+def test_how_late_the_generator_is_counts():
+    """Each reading in the storm may take as long as its statistics are old."""
+    world = FakeWorld()
+    outcome = qualify(world, Dut(FakeHost(world)), timing=GeneratorTiming(1.0, 2.0, 5.0))
+    assert {one.cause for one in outcome.verdicts} == {
+        f"{STORM}: a storm of 83 s is needed, and each ends by itself after 60 s: the testbed's pfc_conditions need a"
+        " storm_limit_s of 83 or more"
+    }, outcome.verdicts
+    prompt = qualify(world, Dut(FakeHost(world)), timing=GeneratorTiming(0.5, 0.5, 2.0))
+    assert {one.status for one in prompt.verdicts} == {Status.PASS}, [one.messages for one in prompt.verdicts]
 
 
 @pytest.mark.parametrize(("away_s", "status"), [(51.0, Status.PASS), (53.0, Status.ERROR)])

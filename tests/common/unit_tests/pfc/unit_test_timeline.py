@@ -6,14 +6,13 @@ import pytest
 
 from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, SINGLE_LOSSLESS
 from tests.common.pfc.cases.qualifier import Qualifier
-from tests.common.pfc.cases.storm_sequence import LOOKS
-from tests.common.pfc.evidence.recorder import EvidenceRecorder
+from tests.common.pfc.evidence.recorder import LOOKS, EvidenceRecorder
 from tests.common.pfc.evidence.timeline import MOST_READINGS, Timeline, storm_label
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.arithmetic import MAX_QUANTA
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role, global_pause_frame, pfc_frame
-from tests.common.pfc.record.case import named
+from tests.common.pfc.record.case import priorities_text
 from tests.common.unit_tests.pfc.fakes import DEVICE, HELD_FRAMES, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -160,7 +159,7 @@ def test_a_pause_storm_as_it_was_measured():
     """Readings before, in and after the storm; what was held comes out at its end."""
     found = measured(SINGLE_LOSSLESS, (3,))
     storm, = found["storms"]
-    assert (storm["label"], storm["priorities"]) == (f"PFC on {named((3,))}", [3]), storm
+    assert (storm["label"], storm["priorities"]) == (f"PFC on {priorities_text((3,))}", [3]), storm
     times, held = found["readings_s"], found["frames_rx"]["priority 3 (test)"]
     inside = [received for at_s, received in zip(times, held, strict=True) if at_s <= storm["end_s"]]
     assert len(inside) >= 3 + LOOKS and set(inside) == {0}, found
@@ -184,4 +183,5 @@ def test_the_names_of_flows_end_with_their_port():
     plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
     world = FakeWorld()
     builder = open_lab(plan, Dut(FakeHost(world)), FakeApi(world), FakeClock(world)).builder
-    assert builder.named("") == f" {DEVICE} Ethernet0" and builder.named("Storm").endswith(builder.named("")), "names"
+    end = builder.flow_name("")
+    assert end == f" {DEVICE} Ethernet0" and builder.flow_name("Storm").endswith(end), "names"

@@ -41,7 +41,7 @@ def test_rates_and_lengths_at_100_gigabits():
     assert float(pauses.held(3, 100_000).seconds) == pytest.approx(335.5392e-6), f"got {pauses.held(3, 100_000)}"
     ended = same_classes((3,), (0xFFFF, 0), (0, 100), count=6)
     assert ended.held(3, 100_000) == Held(Fraction(1, 10_000), 1), f"got {ended.held(3, 100_000)}"
-    named = ended.named(100_000)
+    named = ended.describe(100_000)
     assert named == "pauses of 65535 quanta for 3, after 100.0 us 0 quanta for 3, 1500 a second", named
 
 

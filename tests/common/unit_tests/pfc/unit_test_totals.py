@@ -1,7 +1,7 @@
 """What flows come to in all, over several configurations."""
 from dataclasses import replace
 
-from tests.common.pfc.accounting.totals import FlowTotals
+from tests.common.pfc.accounting.totals import FlowTotals, totals_from_now_on
 from tests.common.pfc.lab.generator import Generator
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_flows import DATA, make_lab
@@ -31,7 +31,7 @@ def test_totals_of_what_was_stopped_have_what_was_still_on_its_way():
     generator = Generator(Cable(world), FakeClock(world))
     traffic = make_lab().builder.build([replace(DATA, seconds=None)])
     totals = FlowTotals(generator)
-    generator.watched_by(totals)
+    generator.observed_by(totals)
     for _ in range(2):
         generator.push(traffic)
         generator.start([DATA.name])
@@ -47,7 +47,7 @@ def test_counts_that_another_start_clears_are_kept(monkeypatch):
     generator = Generator(FakeApi(world), FakeClock(world))
     later = replace(DATA, name="Later")
     totals = FlowTotals(generator)
-    generator.watched_by(totals)
+    generator.observed_by(totals)
     generator.push(make_lab().builder.build([DATA, later]))
     generator.start([DATA.name])
     generator.clock.sleep(2)
@@ -68,7 +68,7 @@ def test_counts_that_two_later_starts_clear_are_kept(monkeypatch):
     generator = Generator(FakeApi(world), FakeClock(world))
     flows = [DATA, replace(DATA, name="Later"), replace(DATA, name="Last")]
     totals = FlowTotals(generator)
-    generator.watched_by(totals)
+    generator.observed_by(totals)
     generator.push(make_lab().builder.build(flows))
     read = Generator._metrics
     whole = {}
@@ -83,3 +83,15 @@ def test_counts_that_two_later_starts_clear_are_kept(monkeypatch):
         whole[flow.name] = generator.counted([flow.name])[flow.name].frames_tx
     assert {flow.plan.name: flow.frames_tx for flow in totals.take()} == whole, whole
     assert all(whole.values()), whole
+
+
+def test_a_generator_is_counted_once():
+    """Totals that begin anew take the place of those before, and have nothing of what came earlier."""
+    world = FakeWorld()
+    generator = Generator(FakeApi(world), FakeClock(world))
+    totals = totals_from_now_on(generator)
+    generator.push(make_lab().builder.build([DATA]))
+    generator.start([DATA.name])
+    generator.clock.sleep(2)
+    assert totals_from_now_on(generator) is totals and list(generator.observers) == [totals], generator.observers
+    assert totals.take() == [], "what was sent before"

@@ -139,7 +139,7 @@ def _traffic(lab: Lab, target: Target, ports: Sequence[str], loads: Loads, timer
     """What a round sends. The phases of its flows: the first, `BOTH`, and that of the data sent again."""
     storm = pause_storm(lab, target, 2 * (lead_s(timers) + DATA_S + lab.delays.port_s))
     first, second = (
-        [replace(storm, name=lab.builder.named(f"Pause Storm {port}"), enters=port, leaves=ports[1]),
+        [replace(storm, name=lab.builder.flow_name(f"Pause Storm {port}"), enters=port, leaves=ports[1]),
          *early_flows(lab, target, ports[1], port)]
         for port in (ports[0], ports[-1])
     )

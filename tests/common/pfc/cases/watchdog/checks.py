@@ -13,7 +13,7 @@ from ...model.checking import (
     Place, at_flow, at_least, at_port, at_priorities, at_priority, at_queue, at_sender, error_unless,
     everything_received, fail_unless, least_load, none_of, nothing_received, priority_of, sent_as_due, way,
 )
-from ...model.counters import DutCounters, WatchdogRow
+from ...model.counters import DutCounters, WatchdogRow, changed
 from ...model.measurement import NEVER_STORMED, CaseRun
 from ...model.traffic import FlowStats, Role
 from ...record.verdict import Check
@@ -204,7 +204,8 @@ def applied_again(run: WatchdogRun, when: str = "after the storm") -> Iterator[C
     """Data after the storm was sent as it was due, or the switch has sent enough pauses out of the port that it enters
     by to hold it for so long. `when`: for the messages."""
     for flow in run.flows("resumed"):
-        pauses = run.pfc_sent_after(flow.plan.enters)[priority_of(flow)]
+        enters = flow.plan.enters or run.subject.pair.tx.port
+        pauses = changed(run.during.pfc_tx, run.after.pfc_tx, enters)[priority_of(flow)]
         yield sent_as_due(run.subject, flow, pauses, False, when)
 
 

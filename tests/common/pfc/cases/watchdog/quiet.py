@@ -102,7 +102,7 @@ def _pauses(lab: Lab, target: Target, long_s: float) -> list[ShortPause]:
 
     def pause(name: str, start_s: float, fps: int, frames: int) -> ShortPause:
         delay_ns = round(start_s * 1e9) if exact else 0
-        flow = replace(storm, name=lab.builder.named(name), fps=fps, frames=frames, delay_ns=delay_ns)
+        flow = replace(storm, name=lab.builder.flow_name(name), fps=fps, frames=frames, delay_ns=delay_ns)
         return ShortPause(start_s, flow)
 
     return [

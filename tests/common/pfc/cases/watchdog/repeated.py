@@ -76,8 +76,8 @@ def _short_storm(lab: Lab, target: Target, number: int, lasts_s: float) -> list[
     """The flows of a short storm. Data goes by a number of frames: generators may take whole seconds only."""
     storm = pause_storm(lab, target)
     return [
-        replace(storm, name=lab.builder.named(f"Short Storm {number}"), frames=int(lasts_s * (storm.fps or 0))),
-        *(FlowPlan(lab.builder.named(f"Light Flow {number} Prio {priority}"), Role.TEST, priority, FRAME_BYTES,
+        replace(storm, name=lab.builder.flow_name(f"Short Storm {number}"), frames=int(lasts_s * (storm.fps or 0))),
+        *(FlowPlan(lab.builder.flow_name(f"Light Flow {number} Prio {priority}"), Role.TEST, priority, FRAME_BYTES,
                    fps=LIGHT_FPS, frames=int(lasts_s * LIGHT_FPS)) for priority in target),
     ]
 

@@ -41,7 +41,7 @@ def slow_storm(lab: Lab, target: Target, before: DutCounters) -> WatchdogRun:
     lab.subject.qos.check_reached(target)
     storm = pause_storm(lab, target, lead_s(TIMERS))
     both_s = lead_s(TIMERS) + SLOW_S
-    slow = replace(pause_storm(lab, target, both_s), name=lab.builder.named("Slow Pauses"), fps=SLOW_FPS)
+    slow = replace(pause_storm(lab, target, both_s), name=lab.builder.flow_name("Slow Pauses"), fps=SLOW_FPS)
     traffic = lab.builder.build([storm, slow, *early_flows(lab, target)])
     with watching_pair(lab) as watchdog:
         watchdog.start(TIMERS)

@@ -55,7 +55,7 @@ def early_flows(lab: Lab, target: Target, enters: str = "", leaves: str = "") ->
     frames = early_frames(lab.subject)
     into = f" {leaves}" if leaves else ""
     return [
-        FlowPlan(lab.builder.named(f"Early Flow{into} Prio {priority}"), Role.CLEAN, priority, FRAME_BYTES,
+        FlowPlan(lab.builder.flow_name(f"Early Flow{into} Prio {priority}"), Role.CLEAN, priority, FRAME_BYTES,
                  fps=LIGHT_FPS, frames=frames, delay_ns=round(EARLY_DELAY_S * 1e9), enters=enters, leaves=leaves)
         for priority in target if frames
     ]
