@@ -11,11 +11,11 @@ Served = list[tuple[bool, int]]
 
 
 class Round:
-    """The round of a port: whose turn it is (None: none has begun), and the bytes each queue may still send."""
+    """The round of a port: whose turn it is, and the bytes each queue may still send (none before the first round)."""
 
     def __init__(self) -> None:
-        self.turn: int | None = None
-        self.deficits = [0] * 8
+        self.turn = 0
+        self.deficits: list[int] = []
 
     def choose(self, heads: Mapping[int, int], ways: Served) -> int | None:
         """The queue to send from; `heads` are the bytes of the first frame of each queue that may send."""
@@ -26,7 +26,7 @@ class Round:
             only = next(iter(heads), None)
             self.begin(only or 0, ways)
             return only
-        if self.turn is None:
+        if not self.deficits:
             self.begin(0, ways)
         while self.deficits[self.turn] < heads.get(self.turn, 1 << 62):
             if self.turn not in heads:
