@@ -12,7 +12,6 @@ from tests.common.pfc.lab.planning import plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.traffic import PauseFrame, global_pause_frame, pfc_frame
-from tests.common.pfc.sweep.plan import plan_sweep
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
@@ -64,16 +63,6 @@ def test_the_first_port_that_is_named_is_the_port_under_test():
     assert any("pauses come from fanout-01 Ethernet52" in remark for remark in found.remarks), found.remarks
     with pytest.raises(QualificationError, match="the port under test is Ethernet64: expected the one whose cable"):
         plan(SAID, port_under_test="Ethernet64")
-
-
-def test_no_port_is_swept():
-    """Storms on all of them are the traffic generator's."""
-    facts = LabFacts(entry(SAID), lambda name: Dut(FakeHost(FakeWorld())).state(), TESTER_PORTS, {})
-    found = plan_sweep(facts, DEVICE, PortRequest())
-    assert not found.plans and set(found.refused) == {port.port for port in TESTER_PORTS}, found
-    assert found.refused["Ethernet0"] == (
-        f"{DEVICE} Ethernet0: a sweep needs a traffic generator as the source of pauses on every port, and the"
-        " testbed's pfc_pause_source names fanout-01"), found.refused
 
 
 def test_cases_that_a_host_cannot_carry_out_are_named_with_a_reason():
