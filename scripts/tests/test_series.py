@@ -40,10 +40,8 @@ NOT_YET = {
     "cases-8": "restarted.py",
     "sessions-1": "delivery.py not_spoken_for.py reasons.py summary.py",
     "sessions-2": "resume.py selection.py",
-    "diagnosis": "rules.py symptoms.py",
     "sweep-1": "at_once.py full_load.py port_sweep.py",
     "sweep-2": "modes.py preflight_in_batches.py",
-    "switch-chain": "cases.py chain.py",
 }
 """Change -> modules whose unit tests come later, with what else they need, or which those of other modules try."""
 FIRST_TESTS = {
