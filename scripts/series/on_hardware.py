@@ -8,6 +8,8 @@ from textwrap import wrap
 WIDTH = 120
 SIMULATED = re.compile(r"exact clock|virtual (testbed|switch)|`vtb-")
 ASIDE = re.compile(r" ?\((?:on|by) an exact clock[^()]*(?:\([^()]*\)[^()]*)*\)")
+ALONE = "**Simulated**"
+"""What a paragraph begins with that is about nothing else."""
 ITEM = re.compile(r"(?:- |\d+\. |\| |\* )")
 SENTENCE = re.compile(r"(?<=[.:;]) (?=[A-Z`*])")
 
@@ -36,6 +38,8 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 def _kept(block: list[str]) -> list[str]:
     if not SIMULATED.search(" ".join(block)):
         return block
+    if block[0].startswith(ALONE):
+        return []
     return list(_rows(block)) if block[0].startswith("|") else _sentences(block)
 
 

@@ -84,7 +84,7 @@ def plan_document(root: Path, change: SeriesChange, evidence: Evidence | None) -
               for line in _page(root, page, [row for row in rows if row.page == page])]
     lines += _unit_tests(root, change)
     lines += ["## Evidence", "", *_evidence(evidence, rows)]
-    return "\n".join(lines).rstrip() + "\n"
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
 def cases_of(root: Path, change: SeriesChange) -> list[CaseRow]:
@@ -152,21 +152,21 @@ def _errors(root: Path) -> list[str]:
 def _page(root: Path, page: str, rows: Sequence[CaseRow]) -> Iterator[str]:
     """What a page of the plan says of its cases on hardware."""
     text = PAGE_LINK.sub("", (root / PAGES / page).read_text(encoding="utf-8"))
-    text = of_hardware(LINK.sub(r"\1", text).replace("see qualification.md", "see What is ERROR"))
+    text = LINK.sub(r"\1", text).replace("see qualification.md", "see What is ERROR")
     head, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     yield f"### {', '.join(row.plan_id for row in rows)}"
     yield ""
     yield from (f"* {row.plan_id}, `{row.test}`: {row.title}" for row in rows)
     yield ""
-    paragraphs = [one.strip() for one in head.split("\n\n")[1:] if one.strip()]
+    paragraphs = [one.strip() for one in head.split("\n\n")[1:]]
     yield from ("#### Test objective", "", *_paragraph(paragraphs, OBJECTIVE), "")
-    yield from (line for one in paragraphs if not one.startswith((OBJECTIVE, FROM, CODE))
-                for line in (*one.splitlines(), ""))
+    others = "\n\n".join(one for one in paragraphs if not one.startswith((OBJECTIVE, FROM, CODE)))
+    yield from (*of_hardware(others).splitlines(), "")
     yield from _overlap(root, paragraphs, [row.plan_id for row in rows])
     for section in sections:
         title, _, body = section.partition("\n")
         if title not in LEFT_OUT:
-            yield from (f"#### {HEADINGS.get(title, title)}", "", *body.strip().splitlines(), "")
+            yield from (f"#### {HEADINGS.get(title, title)}", "", *of_hardware(body.strip()).splitlines(), "")
 
 
 def _paragraph(paragraphs: Iterable[str], begins: str) -> list[str]:

@@ -29,8 +29,8 @@ OF_FAMILY = {
     "HEAD": "a generator whose reaction to pauses can be delayed (OTG `pfc_delay`)",
     "SENT": "a generator that captures what its ports receive, as pcap or pcapng",
     "FLAP": "a generator that takes the link of a port down and up again",
-    "SWEEP": "generators on all ports that are to be measured (`--pfc-ports`); the items are there where the module of"
-             " tests is named",
+    "SWEEP": "generators behind all ports that are to be measured (`--pfc-ports`); carried out only where"
+             " `--pfc-scenario SWEEP` or the module of tests asks for it",
 }
 """What code does not say of a family."""
 

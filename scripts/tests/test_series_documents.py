@@ -43,6 +43,15 @@ def test_what_holds_in_simulations_only_is_left_out(documents: dict[str, str]) -
     assert "| | any other |" in timing and "2 s, between two counts" in timing, "the column of hardware"
 
 
+def test_each_case_of_a_page_is_still_in_its_table(documents: dict[str, str]) -> None:
+    """A row that says something of simulations says it in brackets, or the case would be left out."""
+    for change in series():
+        for row in cases_of(ROOT, change):
+            page = (ROOT / "docs/testplan" / row.page).read_text(encoding="utf-8")
+            shown = re.search(rf"^\| {row.plan_id} \|", documents[change.step.name], re.MULTILINE)
+            assert shown or f"\n| {row.plan_id} |" not in page, f"{row.plan_id} is not in the table of its document"
+
+
 def test_what_is_said_of_hardware_is_there(documents: dict[str, str]) -> None:
     assert "#### On hardware" in documents["cases-2"] and "#### Limits on hardware" in documents["cases-1"]
     assert "Flows of one API call start up to a second apart." in documents["cases-2"]
@@ -62,6 +71,7 @@ def test_rows_columns_sentences_and_brackets_about_simulations_go() -> None:
     assert of_hardware("Send for 5 s (on an exact clock 4 ms). On an exact clock\nnothing is read. Read it.") \
         == "Send for 5 s. Read it."
     steps = "1. Wait.\n2. On `vtb-t0` wait longer.\n   Read.\n\nSo it\nis."
+    assert of_hardware("**Simulated**, it is fast on `vtb-t0`. So is this.") == "", "a paragraph about nothing else"
     assert of_hardware(steps) == "1. Wait.\n2. Read.\n\nSo it\nis."
 
 
