@@ -68,19 +68,17 @@ def evidence_of(records: Sequence[Record], commit: str) -> Evidence:
 
 
 def evidence_lines(evidence: Evidence | None, plan_ids: Iterable[str]) -> list[str]:
-    """What a plan document says of its cases in a run; of a change without cases, what the run came to with it."""
+    """What a plan document says of its cases in a run."""
     if evidence is None:
         return ["No run is kept."]
     asked = list(plan_ids)
-    shown = asked or list(evidence.cases)
     total: Counter[str] = Counter()
-    for plan_id in shown:
+    for plan_id in asked:
         total.update(evidence.cases.get(plan_id, {}))
     came_to = ", ".join(f"{total[status]} {status}" for status in sorted(total)) or "no verdict"
-    of_what = "its cases" if asked else f"the {len(shown)} cases of the run, with all of the series in place"
     built = f", commit {evidence.commit}" if evidence.commit else ""
     lines = [f"A run on the virtual testbed `{evidence.testbed}` ({evidence.began}{built}; stand-alone, without"
-             f" sonic-mgmt's fixtures), verdicts of {of_what}: {came_to}."]
+             f" sonic-mgmt's fixtures), verdicts of its cases: {came_to}."]
     if total["ERROR"]:
         lines.append("ERROR is what could not be measured: the run has to be repeated for it.")
     missing = [plan_id for plan_id in asked if plan_id not in evidence.cases]

@@ -48,7 +48,8 @@ def {name}():
 FILES = {
     "ansible/README.md": "",
     "tests/__init__.py": "",
-    "tests/pytest.ini": "[pytest]\npython_files = test_*.py unit_test_*.py\nlog_format = %(funcNamewithModule)s\n",
+    "tests/pytest.ini": "[pytest]\npython_files = test_*.py unit_test_*.py\nlog_format = %(funcNamewithModule)s\n"
+                        "markers:\n    disable_loganalyzer: no log analyzer\n    topology: which topologies\n",
     "tests/conftest.py": CONFTEST,
     "tests/common/__init__.py": "",
     "tests/common/testbed.py": "",

@@ -92,10 +92,10 @@ def test_a_hook_that_fails_says_what_it_printed(checkout: Path, core: SeriesChan
 def test_the_unit_tests_of_a_change_run_on_what_it_builds_on_alone(checkout: Path, core: SeriesChange) -> None:
     check.put_in(_repository(checkout), check.ROOT, [core])
     few = dataclasses.replace(core, unit_tests=tuple(
-        file for file in core.unit_tests if file.name == "unit_test_effective_records.py"))
+        file for file in core.unit_tests if file.name == "unit_test_verdict.py"))
     assert unit_tests(ChangedTree(checkout, few), NONE).result == PASSED
     assert not (checkout / "tests/common/pfc/model").exists(), "another change is there"
-    broken = checkout / "tests/common/pfc/record/effective_records.py"
+    broken = checkout / "tests/common/pfc/record/verdict.py"
     broken.write_text("raise ValueError('broken')\n", encoding="utf-8")
     found = unit_tests(ChangedTree(checkout, few), NONE)
     assert found.result == FAILED and "error" in found.said, found

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.closure import closure_of
 from tests.common.pfc.cases import pauses
 from tests.common.pfc.cases.plan import port_cases, sweep_cases, tables, targets
 from tests.common.pfc.cases.qualifier import Qualifier
@@ -23,6 +24,7 @@ SUITE = ROOT / "tests/snappi_tests/pfc/qualification"
 ALL = (*port_cases(), *sweep_cases())
 SWEPT_BY = {case: next(one.__name__ for one in (sweep, full_load, watchdog_all_ports) if case in vars(one).values())
             for case in sweep_cases()}
+WRITE_ERRORS = {Path("tests/common/pfc/lab/configuration.py"), Path("tests/common/pfc/lab/watchdog.py")}
 PAUSES = [case for case in port_cases() if case.family == "PFC"]  # others are compared on a virtual testbed
 ROW = re.compile(r"^\| \[([A-Z0-9-]+)\]\(([a-z0-9-]+\.md)\) \| [^|]+ \| `([a-z_]+\.py)::([a-z_]+)` \|$", re.MULTILINE)
 
@@ -51,6 +53,15 @@ def written() -> dict[str, tuple[str, str]]:
                     assert case.plan_id not in found, f"two tests carry out {case.plan_id}"
                     found[case.plan_id] = (path.name, name)
     return found
+
+
+def test_where_a_switch_is_made_to_write_errors_sonic_mgmt_does_not_read_its_log() -> None:
+    """Watchdogs that act, links that go down and changed configurations do: what draws in the modules for that."""
+    marked = {path.name for path in SUITE.glob("test_*.py")
+              if "pytest.mark.disable_loganalyzer" in path.read_text(encoding="utf-8")}
+    expected = {path.name for path in SUITE.glob("test_*.py")
+                if WRITE_ERRORS & set(closure_of(ROOT, [path.relative_to(ROOT)]).importers)}
+    assert marked == expected and "test_link_flap.py" in marked, f"{sorted(marked ^ expected)} are to be looked at"
 
 
 def test_every_test_case_has_a_page_and_a_test() -> None:

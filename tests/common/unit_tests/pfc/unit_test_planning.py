@@ -1,8 +1,6 @@
 """Which ports and priorities are measured, and what is refused in one sentence."""
 
 import dataclasses
-import re
-from fractions import Fraction
 
 import pytest
 
@@ -15,9 +13,8 @@ from tests.common.pfc.lab.option import Option
 from tests.common.pfc.lab.planning import connected_port, measurable_first, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.model.ports import ConnectedPort, PortPair, host_mac, hosts_behind, natural
+from tests.common.pfc.model.ports import ConnectedPort, PortPair, hosts_behind
 from tests.common.pfc.model.qos import read_port_qos, read_shared_buffer
-from tests.common.pfc.model.scenario import Scenario, Storm
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, make_config_db, plan_port
 
 PORTS = [
@@ -199,22 +196,6 @@ def test_priorities_of_a_port():
     assert (qos.dscps[3], qos.dscps[0], len(qos.dscps[1])) == ((3,), (8,), 58), qos.dscps
 
 
-@pytest.mark.parametrize(("row", "expected"), [
-    ({}, (3, 4)),
-    ({"pfcwd_sw_enable": "3,4"}, (3, 4)),
-    ({"pfcwd_sw_enable": "4,6"}, (4,)),
-    ({"pfcwd_sw_enable": " 3, 4"}, (3, 4)),
-    ({"pfcwd_sw_enable": ""}, ()),
-    ({"pfcwd_sw_enable": "none"}, ()),
-])
-def test_the_watchdog_watches_what_its_own_field_lists(row, expected):
-    """Older images, which have no such field, watch all lossless priorities."""
-    config_db = make_config_db()
-    config_db["PORT_QOS_MAP"]["Ethernet0"] |= row
-    qos = read_port_qos(config_db, DEVICE, "Ethernet0")
-    assert (qos.lossless, watched(qos)) == ((3, 4), expected), qos
-
-
 def test_the_buffer_of_other_platforms_is_another_pool():
     """Virtual output queues hold frames at the ingress."""
     config_db = {"BUFFER_POOL": {"ingress_lossless_pool": {"size": "5"}, "egress_lossless_pool": {"size": "7"}}}
@@ -253,39 +234,6 @@ def test_the_hosts_of_a_large_switch():
     assert (hosts[127].address, len({host.address for host in hosts})) == ("192.168.0.129", 128), hosts
 
 
-def test_mac_addresses_of_hosts():
-    """Six bytes in hexadecimal, unicast and none twice, for every number that there is an address for."""
-    macs = {host_mac(number) for number in range(256 * 255)}
-    assert len(macs) == 256 * 255, "a MAC address is there twice"
-    assert all(re.fullmatch("00(:[0-9a-f]{2}){5}", mac) for mac in macs), "expected six bytes, the first of them 00"
-    for number in (-1, 256 * 255):
-        with pytest.raises(QualificationError, match=f"played host {number} has no MAC address"):
-            host_mac(number)
-
-
-def test_the_scenario_of_case_one():
-    """Everything that some DSCP reaches is background, the other lossless priority included; 50 + 50 % is not
-    exceeded."""
-    scenario = pause_lossless((3,), plan().subject.qos)
-    assert scenario.background == (0, 1, 2, 4, 5, 6), scenario.background
-    total = Fraction(scenario.share(3)) + 6 * Fraction(scenario.share(0))
-    assert 99.99 < total <= 100, f"{float(total)} % of the line rate"
-
-
-def test_scenarios_that_make_no_sense_are_refused():
-    """Also when the code that makes them is wrong."""
-    qos = plan().subject.qos
-    for part, make in {
-        "it is not lossless": lambda: pause_lossless((1,), qos),
-        "needs tested and background priorities": lambda: Scenario(Storm.LOSSLESS, (3,), ()),
-        "priorities [3] are both tested and background": lambda: Scenario(Storm.LOSSY, (3,), (3, 4)),
-        "more than one port carries": lambda: Scenario(Storm.LOSSLESS, (3,), (4,), test_percent=60),
-    }.items():
-        with pytest.raises(QualificationError) as error:
-            make()
-        assert part in str(error.value), f"expected {part!r} in {error.value}"
-
-
 def test_ports_in_sonic_mgmts_shape():
     """With the chassis' name where the fixture gives one, else by its address."""
     facts = {
@@ -301,56 +249,11 @@ def test_ports_in_sonic_mgmts_shape():
     assert connected_port({**facts, "chassis": "snappi-1"}).generator == "snappi-1", "expected the chassis' name"
 
 
-def test_ports_sort_by_number():
-    """Ethernet4 before Ethernet40."""
-    seen = sorted(["Ethernet40", "Ethernet4", "Ethernet100"], key=natural)
-    assert seen == ["Ethernet4", "Ethernet40", "Ethernet100"], seen
-
-
 def sentence_of(function, *arguments):
     """The sentence with which something is refused."""
     with pytest.raises(QualificationError) as error:
         function(*arguments)
     return str(error.value)
-
-
-def test_what_each_case_is_about():
-    """Every lossless priority alone, all together, all lossy ones together, the whole port."""
-    subject, qos = plan().subject, plan().subject.qos
-    own = {case.plan_id: cases.targets(case, subject) for case in pauses.CASES}
-    assert own == {"PFC-1": [(3,), (4,)], "PFC-2": [(3, 4)], "PFC-3": [(0, 1, 2, 5, 6)], "PFC-4": [()]}, own
-    more = dataclasses.replace(qos, lossless=(2, 3, 4))
-    assert pause_lossless((2, 4), more).background == (0, 1, 3, 5, 6), "3 is lossless, and not paused"
-    single = dataclasses.replace(subject, qos=dataclasses.replace(qos, lossless=(3,)))
-    assert cases.targets(SEVERAL_LOSSLESS, single) == [], "one lossless priority is not several"
-
-
-def test_the_other_scenarios():
-    """Which priorities, and how the load is divided: exactly 100 % in the last, 1/64 for each DSCP value."""
-    qos = plan().subject.qos
-    several = pause_lossless((3, 4), qos)
-    assert (several.tested, several.background, several.paused) == ((3, 4), (0, 1, 2, 5, 6), (3, 4)), several
-    assert several.share(3) == 25.0, several.share(3)
-    lossy = pause_lossy((0, 1), qos)
-    assert (lossy.tested, lossy.background, lossy.holds) == ((0, 1), (2, 3, 4, 5, 6), False), lossy
-    pause = global_pause((), qos)
-    assert (pause.tested, pause.background, pause.paused) == ((0, 1, 2, 3, 4, 5, 6), (), ()), pause
-    shares = {priority: Fraction(pause.share(priority)) for priority in pause.tested}
-    assert sum(shares.values()) == 100 and shares[0] == Fraction(100, 64), shares
-
-
-def test_targets_that_a_case_cannot_have_are_refused():
-    """Each sentence names port and priority."""
-    qos = plan().subject.qos
-    for part, (make_scenario, target, where) in {
-        "vtb-t0-01 Ethernet0 priority 1: it is not lossless": (pause_lossless, (1, 3), qos),
-        "vtb-t0-01 Ethernet0 priority 3: it is lossless, PORT_QOS_MAP|Ethernet0": (pause_lossy, (3,), qos),
-        "vtb-t0-01 Ethernet0 priority 7: no DSCP value reaches it": (pause_lossy, (7,), qos),
-        "DSCP_TO_TC_MAP|AZURE leads to lossless priorities only": (pause_lossy, (), qos),
-        "needs tested and background": (pause_lossy, (1,), dataclasses.replace(qos, dscps={1: (0,)})),
-    }.items():
-        sentence = sentence_of(make_scenario, target, where)
-        assert part in sentence, f"expected {part!r} in {sentence!r}"
 
 
 @pytest.mark.parametrize(("printed", "is_refused"), [

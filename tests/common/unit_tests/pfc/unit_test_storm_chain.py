@@ -4,27 +4,20 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.cases.counting import _patient
-from tests.common.pfc.cases.ingress import IngressLoad
-from tests.common.pfc.cases.hold_in_storm import Hold, hold_traffic, storm_ran_and_load_applied
-from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, global_pause, pause_lossless, pause_lossy
+from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS, pause_lossless
 from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.cases.storm_sequence import pause_storm, scenario_traffic
-from tests.common.pfc.cases.engine import unmet
-from tests.common.pfc.cases.watchdog.checks import WatchdogRun, validity as watchdog_validity
 from tests.common.pfc.conditions.option import LEAST_STORM_S
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
-from tests.common.pfc.lab.watchdog import DROP, Timers
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, Role
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.storm_chain.chain import MOST_FLOWS, OVERLAP_S, RunningStorm, StormClock, chain_of
 from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
-from tests.common.unit_tests.pfc.unit_test_hold_in_storm import held_run
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 SHORT = dataclasses.replace(HARDWARE, storm_limit_s=LEAST_STORM_S, reason="flows as short as they may be")
@@ -132,23 +125,6 @@ def test_a_chain_of_too_many_flows_is_refused():
     said = "storm: a storm of 331 s takes 17 flows of 30 s each, at most 16 are made: the testbed's pfc_conditions need"
     assert str(error.value) == f"{said} a storm_limit_s of 31 or more", str(error.value)
     assert len(chain_of(storm_of(331, 31)).flows) <= MOST_FLOWS, "the limit that it names does not do"
-
-
-@pytest.mark.parametrize(("make_scenario", "target", "is_patient"), [
-    (pause_lossless, (3,), False), (pause_lossy, (0, 1), False), (global_pause, (), False),
-    (pause_lossless, (3, 4), True),
-], ids=["PFC-1", "PFC-3", "PFC-4", "COUNT-3"])
-def test_on_hardware_as_a_rule_a_storm_is_one_flow(make_scenario, target, is_patient):
-    """What is configured where one flow lasts long enough: nothing more than that."""
-    lab = lab_of(Noting(port_poll_s=1.0), HARDWARE)
-    polled = {"FLEX_COUNTER_TABLE": {"PG_DROP": {"FLEX_COUNTER_STATUS": "enable"}}}
-    lab = dataclasses.replace(lab, config_db={**lab.config_db, **polled})
-    lab = _patient(lab) if is_patient else lab
-    traffic = scenario_traffic(lab, make_scenario(target, lab.subject.qos))
-    assert storms(traffic) == [STORM], storms(traffic)
-    assert traffic.flows[STORM].needed_s == (47 if is_patient else 38), traffic.flows[STORM].needed_s
-    hold = hold_traffic(lab, Hold((3,), (IngressLoad(lab.subject.pair.tx, (3,), 50, 5.0),), 1.0))
-    assert storms(hold) == [STORM], storms(hold)
 
 
 def test_a_storm_of_a_few_seconds_is_never_more_than_one_flow():
@@ -277,21 +253,6 @@ def test_a_successor_is_judged_when_the_flow_that_it_relieves_is_over():
     assert not storm.gap, storm.gap
     storm.look(130.0, {"storm": False, "storm successor 1": True}, {"storm": 9, "storm successor 1": 0})
     assert storm.gap == "storm successor 1 without a frame 10.0 s after its start", storm.gap
-
-
-@pytest.mark.parametrize("gap", ["", "the storm had a gap"])
-def test_a_gap_counts_in_every_family_whose_storms_are_chains(gap):
-    """Held senders and the watchdog judge by the same check."""
-    run = held_run(1_197_318)
-    drained = {name: dataclasses.replace(flow, gap=gap) if name == "storm" else flow
-               for name, flow in run.phases["drained"].items()}
-    lacking = ["storm-running"] if gap else []
-    gone_on = dataclasses.replace(run, phases={**run.phases, "drained": drained})
-    assert [check.name for check in unmet(storm_ran_and_load_applied(gone_on))] == lacking, gap
-    phases = {"stormed": {"storm": run.phases["paused"]["storm"]}, "over": {"storm": drained["storm"]}}
-    watched = WatchdogRun(run.subject, run.before, run.before, run.before, (3,), phases, Timers(DROP), ())
-    found = {check.name for check in unmet(watchdog_validity(watched))}
-    assert [name for name in found if name.startswith("storm")] == lacking, gap
 
 
 def test_waiting_wakes_up_for_what_is_due_and_takes_no_longer():

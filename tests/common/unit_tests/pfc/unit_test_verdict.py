@@ -1,15 +1,11 @@
 """How checks and verdicts add up, what a record holds, and what the collector makes of a session."""
 
-import itertools
-
 import pytest
 
-from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
-from tests.common.pfc.record.case import Outcome, PlannedItem
+from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem
 from tests.common.pfc.record.collector import VerdictCollector
 from tests.common.pfc.record.errors import RecordError
 from tests.common.pfc.record.records import SOFTWARE, RunLabels
-from tests.common.pfc.record.effective_records import NOT_FINISHED, NOTHING_MEASURED, Verdict, aggregate
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status, combine
 
 RUN = RunLabels("run-1", "vtb-t0", "unknown", "unknown")
@@ -17,6 +13,7 @@ PASS = Status.PASS
 FAIL = Status.FAIL
 ERROR = Status.ERROR
 WHERE = "vtb-t0-01 Ethernet8 priority 3"
+SINGLE_LOSSLESS = PlanCase("pause-lossless-single", "PFC-1")
 PLANNED = PlannedItem("vtb-t0-01", "Ethernet8", (3,), SINGLE_LOSSLESS)
 OTHER = PlannedItem("vtb-t0-01", "Ethernet8", (4,), SINGLE_LOSSLESS)
 
@@ -184,47 +181,6 @@ def test_a_check_that_is_not_required_does_not_decide():
     found = verdict([check(PASS), informs])
     assert (found.status, found.messages) == (PASS, []), found
     assert verdict([informs]).status is ERROR, "nothing that is required was measured"
-
-
-PASSED = Verdict(PASS)
-FAILED = Verdict(FAIL, "f")
-BROKEN = Verdict(ERROR, "e")
-
-
-@pytest.mark.parametrize("verdicts, expected", [
-    ([], Verdict(ERROR, NOTHING_MEASURED)),
-    ([PASSED], PASSED),
-    ([PASSED, PASSED], PASSED),
-    ([FAILED], FAILED),
-    ([BROKEN], BROKEN),
-    ([PASSED, FAILED], FAILED),
-    ([PASSED, BROKEN], BROKEN),
-    ([BROKEN, FAILED], FAILED),
-    ([PASSED, BROKEN, FAILED], FAILED),
-    ([FAILED, Verdict(FAIL, "g"), BROKEN], Verdict(FAIL, "f (and 1 more)")),
-    ([Verdict(ERROR)], Verdict(ERROR, "no cause was given")),
-])
-def test_many_verdicts_become_one(verdicts, expected):
-    """With the first cause."""
-    assert aggregate(verdicts) == expected, aggregate(verdicts)
-    assert aggregate(iter(reversed(verdicts))).status == expected.status, aggregate(reversed(verdicts))
-
-
-def test_only_passes_make_a_pass():
-    """Of a run that has finished."""
-    for count in range(4):
-        for verdicts in itertools.product([PASSED, FAILED, BROKEN], repeat=count):
-            for finished in (True, False):
-                is_pass = aggregate(verdicts, finished).status is PASS
-                expected = finished and count > 0 and set(verdicts) == {PASSED}
-                assert is_pass == expected, f"{verdicts}, finished: {finished}: {is_pass}"
-
-
-def test_before_the_end_nothing_is_pass():
-    """It is ERROR, unless it failed already."""
-    assert aggregate([PASSED], finished=False) == Verdict(ERROR, NOT_FINISHED), "a run that goes on"
-    assert aggregate([PASSED, FAILED], finished=False) == FAILED, "a FAIL stays one"
-    assert aggregate([], finished=False) == Verdict(ERROR, NOTHING_MEASURED), "nothing yet"
 
 
 def test_numbers_are_those_of_sonic_mgmt():

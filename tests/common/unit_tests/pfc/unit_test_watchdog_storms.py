@@ -18,7 +18,7 @@ from tests.common.pfc.model.measurement import Measurement
 from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.model.scenario import Scenario, Storm
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
-from tests.common.unit_tests.pfc.unit_test_watchdog import SUBJECT as PAIR
+from tests.common.unit_tests.pfc.unit_test_watchdog_timers import SUBJECT as PAIR
 
 FIRST, TX, SECOND = "Ethernet0", "Ethernet64", "Ethernet68"
 PORTS = (FIRST, TX, SECOND)

@@ -8,7 +8,7 @@ from tests.common.pfc.cases.reconfigured import (
     THREE,
 )
 
-pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
+pytestmark = [pytest.mark.topology("tgen", "multidut-tgen"), pytest.mark.disable_loganalyzer]
 
 
 @pytest.mark.pfc_cases(ONE, THREE, SEVEN)

@@ -5,7 +5,7 @@ import pytest
 from tests.common.pfc.cases import reweighted
 from tests.common.pfc.cases.loads import MANY_TO_ONE
 
-pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
+pytestmark = [pytest.mark.topology("tgen", "multidut-tgen"), pytest.mark.disable_loganalyzer]
 
 
 @pytest.mark.pfc_cases(*MANY_TO_ONE, *reweighted.CASES)

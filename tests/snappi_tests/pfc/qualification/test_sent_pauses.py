@@ -5,7 +5,7 @@ import pytest
 
 from tests.common.pfc.cases.sent_pauses import CASES
 
-pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
+pytestmark = [pytest.mark.topology("tgen", "multidut-tgen"), pytest.mark.disable_loganalyzer]
 
 
 @pytest.mark.pfc_cases(*CASES)

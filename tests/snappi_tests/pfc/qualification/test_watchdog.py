@@ -4,7 +4,7 @@ import pytest
 
 from tests.common.pfc.cases.watchdog_cases import CASES
 
-pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
+pytestmark = [pytest.mark.topology("tgen", "multidut-tgen"), pytest.mark.disable_loganalyzer]
 
 
 @pytest.mark.pfc_cases(*CASES)

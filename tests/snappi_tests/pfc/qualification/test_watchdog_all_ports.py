@@ -4,7 +4,7 @@ import pytest
 
 from tests.common.pfc.sweep.watchdog_all_ports import WATCHDOG_ALL_PORTS
 
-pytestmark = [pytest.mark.topology("tgen", "multidut-tgen")]
+pytestmark = [pytest.mark.topology("tgen", "multidut-tgen"), pytest.mark.disable_loganalyzer]
 
 
 @pytest.mark.pfc_case(WATCHDOG_ALL_PORTS)

@@ -2,13 +2,19 @@
 
 import pytest
 
-from tests.common.pfc.cases.plan import lack_of, port_cases, targets
+from tests.common.pfc.cases.plan import lack_of, targets
+from tests.common.pfc.cases.reconfigured import CASES as CHANGING
+from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import plan_device
-from tests.common.pfc.lab.port_plan import PortRequest
-from tests.common.unit_tests.pfc.fakes import DEVICE
-from tests.snappi_tests.unit_tests.qualification.unit_test_on_behalf import lab
+from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
+from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
-CHANGING = [case for case in port_cases() if case.family in ("LSET", "TAG")]
+
+def lab(**entry):
+    """A testbed of the fake switch."""
+    testbed = {"conf-name": "lab", "duts": [DEVICE], **entry}
+    return LabFacts(testbed, lambda name: Dut(FakeHost(FakeWorld())).state(), TESTER_PORTS, {})
 
 
 @pytest.mark.parametrize(

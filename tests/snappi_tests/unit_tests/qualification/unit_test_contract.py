@@ -3,6 +3,7 @@ fixture, of which scope, asking for what, and what some of them look like, as fa
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,17 @@ def test_options_that_are_read_are_the_suites_or_sonic_mgmts():
             and len(node.args) == 1 and isinstance(node.args[0], ast.Constant)}
     unknown = {name for name in read if not name.startswith("pfc_")} - set(CONTRACT["options"])
     assert "testbed" in read and not unknown, f"{sorted(unknown)} may be unknown in a sonic-mgmt tree"
+
+
+def test_markers_are_the_suites_pytests_or_sonic_mgmts():
+    """A marker of sonic-mgmt is in the `pytest.ini` around the suite: a misspelt one would do nothing there."""
+    nodes = [node for path in sorted(SUITE.glob("test_*.py")) for node in ast.walk(parsed(path))]
+    used = {node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pytest.mark"}
+    unknown = {name for name in used if not name.startswith("pfc_")} - {"parametrize"} - set(CONTRACT["markers"])
+    assert "topology" in used and not unknown, f"{sorted(unknown)} may mean nothing in a sonic-mgmt tree"
+    declared = set(re.findall(r"^ +(\w+)", (TESTS / "pytest.ini").read_text(encoding="utf-8"), re.MULTILINE))
+    missing = set(CONTRACT["markers"]) - declared
+    assert not missing, f"tests/pytest.ini declares no {sorted(missing)}"
 
 
 @pytest.mark.skipif(not IN_SONIC_MGMT, reason="there is no telemetry but sonic-mgmt's own")

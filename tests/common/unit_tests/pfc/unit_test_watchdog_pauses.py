@@ -1,0 +1,73 @@
+"""Pauses that are no storm for the watchdog, and storms that are short."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.common.pfc.cases.watchdog.quiet import WALL_TIMERS, ShortPause, longest_s, start_pauses
+from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
+from tests.common.pfc.cases.watchdog.steps import TIMERS
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
+from tests.common.pfc.model.traffic import FlowPlan, Role
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+
+class Starts:
+    """A clock, and a generator that notes when it was told to start which flows, each of which takes so long."""
+
+    def __init__(self, exact, takes_s=0.5):
+        self.exact, self.time, self.started = exact, 0.0, []
+        self.takes_s = takes_s
+
+    def now(self):
+        """Seconds."""
+        return self.time
+
+    def sleep(self, seconds):
+        """Passes them."""
+        self.time += seconds
+
+    def start(self, names):
+        """Takes half a second, as an API server does, or longer on a busy machine; they start at the end of it."""
+        self.started.append((self.time, names))
+        self.time += self.takes_s
+
+
+@pytest.mark.parametrize(("exact", "takes_s", "expected"), [
+    (True, 0.5, [(0.0, ["a", "b", "c"])]), (False, 0.5, [(0.0, ["a"]), (2.2, ["b"]), (4.4, ["c"])]),
+    (False, 4.0, [(0.0, ["a"]), (5.2, ["b"]), (10.4, ["c"])]),
+])
+def test_pauses_that_must_not_meet_are_started_one_by_one_where_starts_are_late(exact, takes_s, expected):
+    """On hardware flows that are started by one call start within a second of each other. Where a call takes longer
+    than that, the next one waits: without that, pauses would meet, and a watchdog that sees a storm would fail."""
+    lab = Starts(exact, takes_s)
+    bench = SimpleNamespace(clock=lab, generator=lab)
+    start_pauses(bench, [ShortPause(2.2 * n, FlowPlan(name, Role.STORM, None, 64)) for n, name in enumerate("abc")])
+    assert [(pytest.approx(time), names) for time, names in lab.started] == expected, lab.started
+
+
+@pytest.mark.parametrize(("timers", "asic", "exact", "expected"), [
+    (TIMERS, "broadcom", True, 0.19),
+    (TIMERS, "mellanox", True, 0.095),
+    (TIMERS, "cisco-8000", True, 0.095),
+    (WALL_TIMERS, "broadcom", False, 0.4),
+    (WALL_TIMERS, "cisco-8000", False, 0.3),
+])
+def test_how_long_no_storm_may_be_detected(timers, asic, exact, expected):
+    """On hardware a poll may be late and the next one on time: as much less, and a poll."""
+    found = longest_s(timers, asic, exact)
+    assert found == pytest.approx(expected), found
+
+
+def test_short_storms_meet_data():
+    """Some switches detect no storm at an empty queue. Whoever starts nothing beside what runs can send them."""
+    world = FakeWorld()
+    dut = Dut(FakeHost(world))
+    lab = open_lab(plan_port(dut, TESTER_PORTS, "Ethernet0", None), dut, FakeApi(world), FakeClock(world))
+    run = _short_storms(lab, (3, 4), SimpleNamespace(counters=dut.counters, queues=()), dut.counters())
+    data = run.flows("over", Role.TEST)
+    assert len(run.flows("over", Role.STORM)) == SHORT_STORMS, run.phases
+    assert [flow.plan.priority for flow in data] == [3, 4] * SHORT_STORMS, data
+    assert not any(flow.transmitting for flow in data) and all(flow.frames_tx for flow in data), data
