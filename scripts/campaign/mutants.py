@@ -46,7 +46,7 @@ def _without(*names: str) -> Patches:
         own = qualifier.judged
 
         def judged(subject: Any, case: Any, target: Any, finding: Finding, clean_flow: Sequence[Check]) -> Any:
-            less = replace(finding, checks=kept(finding.checks), further=kept(finding.further))
+            less = replace(finding, checks=kept(finding.checks), audit_checks=kept(finding.audit_checks))
             return own(subject, case, target, less, kept(clean_flow))
 
         return [patch.object(qualifier, "judged", judged)]

@@ -41,14 +41,14 @@ class Finding:
         invalid: reasons why it was no measurement, best first (status ERROR); then nothing was judged.
         evidence: the numbers behind it, for the record.
         settled: the switch's last counters, as `Measured` has them.
-        further: what auditors found beside it.
+        audit_checks: what auditors found beside it.
     """
 
     checks: Sequence[Check]
     invalid: Sequence[Check]
     evidence: Mapping[str, Any]
     settled: DutCounters | None = None
-    further: Sequence[Check] = ()
+    audit_checks: Sequence[Check] = ()
 
 
 @dataclass(frozen=True)

@@ -57,11 +57,11 @@ class Qualifier:
                 auditor.begin(self.lab)
             finding = procedure.carry_out(self.lab, target, before)
             if procedure.is_audited and not finding.invalid:
-                further = [check for auditor in self._auditors for check in auditor.audit([self.lab], case)[0]]
-                finding = replace(finding, further=further)
+                audited = [check for auditor in self._auditors for check in auditor.audit([self.lab], case)[0]]
+                finding = replace(finding, audit_checks=audited)
             for auditor in self._auditors:
                 finding = replace(finding, checks=auditor.reconsidered(self.lab, case, finding.checks),
-                                  further=auditor.reconsidered(self.lab, case, finding.further))
+                                  audit_checks=auditor.reconsidered(self.lab, case, finding.audit_checks))
         except Exception as error:
             return broken_off(subject, case, target, error).with_evidence(evidence_of(self.lab.observers))
         self.settled = finding.settled
@@ -92,7 +92,7 @@ def judged(
     judged_metrics = {check.metric_name for check in finding.checks}
     # of a metric that the case did not judge, a clean flow alone says nothing: then it has no check, which is ERROR
     clean = [one for one in clean_flow if one.metric_name in judged_metrics or one.status is not Status.PASS]
-    checks = finding.invalid or [*clean, *finding.checks, *finding.further]
+    checks = finding.invalid or [*clean, *finding.checks, *finding.audit_checks]
     cause = finding.invalid[0].message if finding.invalid else None
     evidence = {**finding.evidence, "conditions": asdict(subject.tolerances)}
     return Outcome(case, _verdicts(subject, case, target, checks, cause), evidence)

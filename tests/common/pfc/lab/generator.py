@@ -201,11 +201,8 @@ class Generator:
     def run_out(self, names: Sequence[str], seconds: float) -> None:
         """Waits `seconds`, then until the generator reports these flows as stopped, and stops them itself if it does
         not. A flow held by PFC may be reported either way, and may go on once released, so it is always stopped. Flows
-        that never sent a frame may go on being reported as running; that is logged, not raised.
-
-        Raises:
-            QualificationError: a flow goes on after it was told to stop.
-        """
+        that never sent a frame may go on being reported as running, which is logged; raises QualificationError where
+        another one goes on after it was told to stop."""
         self.clock.sleep(seconds)
         grace_s = STOP_GRACE_S + self.timing.refresh_s
         ended = wait_for(lambda: self._all_stopped(names), grace_s, self.clock)

@@ -60,12 +60,9 @@ class SwitchRestorer:
             self.put_back()
 
     def stop_watchdog(self) -> Reservation:
-        """Makes the switch this run's and stops its watchdog; returns what is going to be put back.
-
-        Raises:
-            ReservationLost: another run has the switch; or it took it over, and puts the state back.
-            QualificationError: the switch cannot be reserved (then nothing was changed), or a step failed.
-        """
+        """Makes the switch this run's and stops its watchdog; returns what is going to be put back. Raises
+        ReservationLost where another run has the switch, or took it over and puts the state back; QualificationError
+        where it cannot be reserved (then nothing was changed), or a step failed."""
         self._found = reservation = self._found or self._reserve()
         for bring_back in reservation.restorers.values():  # what a dead run changed must not be measured
             bring_back(self._clock)
@@ -74,12 +71,9 @@ class SwitchRestorer:
         return reservation
 
     def put_back(self) -> None:
-        """Puts back what was found, unless that is done; the switch is anybody's then.
-
-        Raises:
-            ReservationLost: another run has taken the switch over, and puts the state back.
-            QualificationError: the switch does not answer, or did not take the configuration.
-        """
+        """Puts back what was found, unless that is done; the switch is anybody's then. Raises ReservationLost where
+        another run has taken the switch over, and puts the state back; QualificationError where it does not answer, or
+        did not take the configuration."""
         if (found := self._found) is not None:
             put_back_or_raise("the watchdog", lambda: self._restore_once(found), found, self._clock)
 
@@ -102,12 +96,8 @@ class SwitchRestorer:
                 raise
 
     def _restore(self, reservation: Reservation) -> None:
-        """Puts everything back, looks whether it is, and only then gives the switch up.
-
-        Raises:
-            ReservationLost: the switch is not this run's any more; nothing was changed.
-            QualificationError: the switch did not take the configuration.
-        """
+        """Puts everything back, looks whether it is, and only then gives the switch up. Raises ReservationLost where it
+        is not this run's any more (nothing was changed), QualificationError where it did not take the configuration."""
         for bring_back in reservation.restorers.values():
             bring_back(self._clock)
         found = reservation.watchdog

@@ -10,7 +10,3 @@ class RecordError(Exception):
 
 class RecordsUnwritable(RecordError):
     """A file of a run cannot be written."""
-
-
-class RecordsUnreadable(RecordError):
-    """A file of a run cannot be read."""

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .errors import RecordError, RecordsUnreadable
+from .errors import RecordError
 from .records import FINAL, KINDS, ON_BEHALF_OF, SCHEMA, VERDICT, Record
 from .effective_records import NO_CAUSE
 from .verdict import Check, Status
@@ -24,6 +24,10 @@ STATUSES = tuple(status.value for status in Status)
 HIGHEST_PRIORITY = 7
 LARGEST_NUMBER = sys.float_info.max
 """Databases keep values as doubles."""
+
+
+class RecordsUnreadable(RecordError):
+    """A file of a run cannot be read."""
 
 
 class _Fields:

@@ -119,11 +119,8 @@ class RecordWriter:
 
     def write(self, records: Sequence[Record]) -> list[Record]:
         """Keeps records: they are on the disk when this returns. What the disk does not take is kept in memory until it
-        does, or until the run ends. Returns those that JSON can express.
-
-        Raises:
-            RecordError: one of them is of another run.
-        """
+        does, or until the run ends. Returns those that JSON can express; raises RecordError where one is of another
+        run."""
         for record in records:
             record.check_run(self._run_id, "record")
         return self._append(records)

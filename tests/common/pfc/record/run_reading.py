@@ -8,8 +8,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from .errors import RecordError, RecordsUnreadable
-from .parsing import LONGEST_RUN_ID, parse_moment
+from .errors import RecordError
+from .parsing import LONGEST_RUN_ID, RecordsUnreadable, parse_moment
 from .records import Record, SeriesKey
 from .run import ORIGINS, QUALIFICATION, RUN_FILE, Run
 

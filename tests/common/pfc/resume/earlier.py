@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..record.case import PlannedItem
 from ..record.effective_records import effective_records
-from ..record.errors import RecordError, RecordsUnreadable, RecordsUnwritable
-from ..record.parsing import parse_lines, read_lines
+from ..record.errors import RecordError, RecordsUnwritable
+from ..record.parsing import RecordsUnreadable, parse_lines, read_lines
 from ..record.record_file import RECORDS_FILE, RecordFile
 from ..record.records import VERDICT, Record
 from ..record.verdict import PortVerdict, Status

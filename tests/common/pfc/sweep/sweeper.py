@@ -203,13 +203,13 @@ class Sweeper:
         found = list(findings)
         shared_with: list[tuple[Auditor, list[Check]]] = []
         for auditor in self._auditors if any(not finding.invalid for finding in findings) else ():
-            further = auditor.audit(labs, self._how.case)
-            shared_with.append((auditor, [check for check in further[0] if _is_shared(check, further)]))
-            found = [finding if finding.invalid else replace(finding, further=[*finding.further, *checks])
-                     for finding, checks in zip(found, further, strict=True)]
+            audited = auditor.audit(labs, self._how.case)
+            shared_with.append((auditor, [check for check in audited[0] if _is_shared(check, audited)]))
+            found = [finding if finding.invalid else replace(finding, audit_checks=[*finding.audit_checks, *checks])
+                     for finding, checks in zip(found, audited, strict=True)]
         for auditor in self._auditors:  # before other measurements are made
             found = [replace(one, checks=auditor.reconsidered(lab, self._how.case, one.checks),
-                             further=auditor.reconsidered(lab, self._how.case, one.further))
+                             audit_checks=auditor.reconsidered(lab, self._how.case, one.audit_checks))
                      for lab, one in zip(labs, found, strict=True)]
         for auditor, shared in shared_with:
             if shared and not self._how.all_or_none:
@@ -226,7 +226,8 @@ class Sweeper:
         shown = [bool(places & self._bad_places_alone(auditor, lab)) for lab in labs]
         cleared = [any(shown) and not is_why for is_why in shown]
         return [
-            replace(one, further=[check for check in one.further if not (is_cleared and check in shared)], settled=None)
+            replace(one, settled=None,
+                    audit_checks=[check for check in one.audit_checks if not (is_cleared and check in shared)])
             for is_cleared, one in zip(cleared, found, strict=True)
         ]
 

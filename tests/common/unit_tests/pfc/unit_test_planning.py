@@ -4,9 +4,6 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.cases import pauses, plan as cases
-from tests.common.pfc.cases.pauses import SEVERAL_LOSSLESS, global_pause, pause_lossless, pause_lossy
-from tests.common.pfc.cases.watchdog.watched import watched
 from tests.common.pfc.lab import option
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.option import Option

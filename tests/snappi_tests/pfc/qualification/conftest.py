@@ -41,7 +41,7 @@ if not STANDALONE:  # sonic-mgmt's conftest leaves these to each test module, wi
 
 
 def pytest_addoption(parser, pluginmanager):
-    """Options of the qualification, and the plugins of the options beside its core."""
+    """The command line of the qualification, and the plugins of the options beside its core."""
     group = parser.getgroup("pfc", "PFC qualification")
 
     def add(name, said, **settings):
@@ -206,7 +206,7 @@ def pfc_lab_facts(request, duthosts, tbinfo, get_snappi_ports, conn_graph_facts)
 
 
 @pytest.fixture(scope="module")
-def pfc_bench(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
+def pfc_qualifier(request, duthosts, tbinfo, snappi_api, pfc_lab_facts):  # noqa: F811
     """A qualifier for the port under test. Its watchdog is stopped, and afterwards as it was before the first run:
     after the last of our modules, in a sonic-mgmt tree after each, because other fixtures change it in between."""
     ours = request.config.stash[SESSION_KEY]
@@ -238,7 +238,7 @@ def pfc_telemetry(request):
 
 
 @pytest.fixture
-def pfc_qualify(request, pfc_bench, pfc_telemetry):
+def pfc_qualify(request, pfc_qualifier, pfc_telemetry):
     """`pfc_qualify(case, "vtb-t0-01|3,4")` carries out a test case of the plan and fails the test unless every verdict
     is PASS."""
     ours = request.config.stash[SESSION_KEY]
@@ -253,7 +253,7 @@ def pfc_qualify(request, pfc_bench, pfc_telemetry):
             pytest.skip(reason)
         messages = {}
         for target in chosen:
-            messages |= keep(request, pfc_bench.qualify(case, target))
+            messages |= keep(request, pfc_qualifier.qualify(case, target))
         fail_for(messages)
 
     return qualify

@@ -24,7 +24,7 @@ from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY
 class Delivering(Extension):
     """Brings a run to the databases and reporters that there are."""
 
-    def __init__(self, session: Session, option: Callable[[str], Any], reporting: Any, missing: str = "") -> None:
+    def __init__(self, session: Session, getoption: Callable[[str], Any], reporting: Any, missing: str = "") -> None:
         """Nothing is opened yet.
 
         Args:
@@ -32,7 +32,7 @@ class Delivering(Extension):
             reporting: `test_reporting.pfc`; None: a package is `missing`.
             missing: its name.
         """
-        super().__init__(session, option)
+        super().__init__(session, getoption)
         self._reporting = reporting
         self._missing = missing
         self._writer: RunWriter | None = None

@@ -28,10 +28,10 @@ FILES = __name__.rpartition(".")[0]
 class Extension:
     """What an option adds to a session; each method here adds nothing."""
 
-    def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
-        """For a session; `option` is pytest's `config.getoption`."""
+    def __init__(self, session: Session, getoption: Callable[[str], Any]) -> None:
+        """For a session; `getoption` is pytest's `config.getoption`."""
         self._session = session
-        self._option = option
+        self._getoption = getoption
 
     @property
     def plan_only(self) -> bool:

@@ -16,7 +16,7 @@ class MeasuringLatency(Extension):
 
     def read_options(self) -> None:
         """Reads `--pfc-latency`."""
-        OPTION.is_wanted = CHOICES[self._option("pfc_latency")]
+        OPTION.is_wanted = CHOICES[self._getoption("pfc_latency")]
 
 
 def extend(config: Any) -> MeasuringLatency:

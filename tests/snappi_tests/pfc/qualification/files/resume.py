@@ -32,9 +32,9 @@ class Resuming(Extension):
         earlier: its verdicts.
     """
 
-    def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
+    def __init__(self, session: Session, getoption: Callable[[str], Any]) -> None:
         """Nothing is read yet; arguments as of `Extension`."""
-        super().__init__(session, option)
+        super().__init__(session, getoption)
         self._folder: Path | None = None  # of the run; None: a new one begins
         self._finished: dict[PlannedItem, list[PortVerdict]] = {}
         self._options: dict[str, str] = {}
@@ -57,8 +57,8 @@ class Resuming(Extension):
             RecordError: it is no folder of a run, or of one with other options.
         """
         self._options = self._meaning()
-        if self._option("pfc_resume"):
-            self._folder = Path(self._option("pfc_resume")).absolute()
+        if self._getoption("pfc_resume"):
+            self._folder = Path(self._getoption("pfc_resume")).absolute()
             check_options(self._folder, self._options)
             self.earlier = read_earlier(self._folder)
             self._session.go_on(self._folder, self.earlier.run_id, self.earlier.job_id, self._faults(self._folder))
@@ -74,7 +74,7 @@ class Resuming(Extension):
 
     def _meaning(self) -> dict[str, str]:
         """The options that change what the verdicts of a run mean, as text."""
-        option = self._option
+        option = self._getoption
         cases = self._session.cases if self._session.is_asked else ()
         return {
             "--pfc-ip-version": str(option("pfc_ip_version")),
@@ -101,7 +101,7 @@ class Resuming(Extension):
         Raises:
             QualificationError: it was a run on another testbed.
         """
-        testbed = self._option("testbed")
+        testbed = self._getoption("testbed")
         if self.earlier.testbed not in ("", testbed):
             raise QualificationError(
                 f"--pfc-resume: {self._folder} is of a run on testbed {self.earlier.testbed}, not on {testbed}"

@@ -28,7 +28,7 @@ class Selecting(Extension):
         Raises:
             QualificationError: a name that no case has.
         """
-        names = ",".join(self._option("pfc_scenario") or ()).replace(" ", "")
+        names = ",".join(self._getoption("pfc_scenario") or ()).replace(" ", "")
         return select(names.split(",")) if names else ()
 
     def read_options(self) -> None:
@@ -37,7 +37,7 @@ class Selecting(Extension):
         Raises:
             QualificationError: one is no list of priorities.
         """
-        self.sets = tuple(parse_set(text) for text in self._option("pfc_set") or ())
+        self.sets = tuple(parse_set(text) for text in self._getoption("pfc_set") or ())
 
     def meaning(self) -> dict[str, str]:
         """A run goes on with the sets that it was begun with."""

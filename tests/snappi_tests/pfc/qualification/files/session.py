@@ -82,7 +82,7 @@ class Session:
         self._items: dict[str, PlannedItem] = {}
         self._duts: dict[str, Dut] = {}
         self._restorers: dict[str, SwitchRestorer] = {}
-        self._heeded: list[int] = []
+        self._heeded = ExitStack()
         self._qualifier: Qualifier | None = None
         self._gone = ""
         self._observers: list[RunObserver] = []
@@ -109,19 +109,13 @@ class Session:
         self.goes_on = True
 
     def on_testbed(self, entry: Mapping[str, Any]) -> None:
-        """Notes what the testbed's entry says that changes what verdicts mean.
-
-        Raises:
-            QualificationError: the entry says it wrongly.
-            RecordError: the run was begun with another entry.
-        """
+        """Notes what the testbed's entry says that changes what verdicts mean; raises QualificationError where it says
+        it wrongly, RecordError where the run was begun with another entry."""
         for extension in self.extensions:
             extension.on_testbed(entry)
 
     def note_faults(self, faults: tuple[str, ...]) -> None:
         """Notes what is broken on purpose in the testbed: the run and its records say so from now on."""
-        if faults == self._faults:
-            return
         self._faults = faults
         for device in {item.device for item in self.collector.planned}:
             self.collector.announce(device, replace(self.collector.labels_of(device), faults=faults))
@@ -183,8 +177,7 @@ class Session:
         with ExitStack() as each:  # one that stays away keeps no other from coming back
             for restorer in self._restorers.values():
                 each.callback(restorer.put_back)
-        while self._heeded:
-            signal.signal(self._heeded.pop(), signal.SIG_DFL)
+        self._heeded.close()
 
     def _heed_signals(self) -> None:
         """Signals that would end the process at once end the session as Ctrl-C does, until the switches are back."""
@@ -192,7 +185,7 @@ class Session:
             is_main = threading.current_thread() is threading.main_thread()  # no other may set a handler
             if is_main and signal.getsignal(number) == signal.SIG_DFL:
                 signal.signal(number, signal.default_int_handler)
-                self._heeded.append(number)
+                self._heeded.callback(signal.signal, number, signal.SIG_DFL)
 
     def qualifier(self, lab: Lab) -> Qualifier:
         """What runs test cases: one for the whole session, in which what its first preflight found holds."""
@@ -272,10 +265,8 @@ class Session:
         self.notes.append(reason)
 
     def broken(self, nodeid: str, cause: str, after: bool = False) -> None:
-        """Makes what broke around an item its ERROR, unless it has a verdict already.
-
-        `after`: in its clean-up, so that the user has to hear of it beside any verdict.
-        """
+        """Makes what broke around an item its ERROR, unless it has a verdict already. `after`: in its clean-up, so that
+        the user has to hear of it beside any verdict."""
         if nodeid in self._items:
             if after:
                 self.notes.append(f"clean-up: {cause}")

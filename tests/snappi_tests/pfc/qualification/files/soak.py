@@ -14,11 +14,11 @@ class Soaking(Extension):
 
     def read_options(self) -> None:
         """Reads how long it lasts."""
-        SOAK.ask(self._option("pfc_soak"))
+        SOAK.ask(self._getoption("pfc_soak"))
 
     def meaning(self) -> dict[str, str]:
         """A run goes on with the soak that it was begun with."""
-        return {"--pfc-soak": self._option("pfc_soak") or "not given"}
+        return {"--pfc-soak": self._getoption("pfc_soak") or "not given"}
 
 
 def extend(config: Any) -> Soaking:

@@ -52,9 +52,9 @@ class Sweeps(Extension):
         of: the ports of the whole sweep, also those that an earlier part of the run has measured.
     """
 
-    def __init__(self, session: Session, option: Callable[[str], Any]) -> None:
+    def __init__(self, session: Session, getoption: Callable[[str], Any]) -> None:
         """Nothing is planned yet; arguments as of `Extension`."""
-        super().__init__(session, option)
+        super().__init__(session, getoption)
         self.plan_of_ports: SweepPlan | None = None
         self.ports: list[str] = []
         self.loads: dict[PlanCase, list[str]] = {}
@@ -64,12 +64,12 @@ class Sweeps(Extension):
     @property
     def plan_only(self) -> bool:
         """Whether the user wants to see the plan only."""
-        return bool(self._option("pfc_plan_only"))
+        return bool(self._getoption("pfc_plan_only"))
 
     @property
     def is_both(self) -> bool:
         """Whether each port is measured in a wave and alone."""
-        return bool(self._option("pfc_both"))
+        return bool(self._getoption("pfc_both"))
 
     def meaning(self) -> dict[str, str]:
         """Whether a verdict is of both."""
@@ -81,14 +81,14 @@ class Sweeps(Extension):
 
     def read_options(self) -> None:
         """Reads how many ports are measured at once."""
-        text = self._option("pfc_concurrency")
+        text = self._getoption("pfc_concurrency")
         self.at_once = parse_concurrency(text or (ALL_AT_ONCE if self.is_both else "1"))
         if self.is_both and self.at_once == 1:
             raise QualificationError(NO_WAVES.format("--pfc-"))
 
     def left_out(self, items: Sequence[Any]) -> list[Any]:
         """The items about none of the ports of `--pfc-ports`."""
-        left = other_ports(items, self._option("pfc_ports"))
+        left = other_ports(items, self._getoption("pfc_ports"))
         self.of = ports_of([item for item in items if item not in left], PORT)
         return left
 

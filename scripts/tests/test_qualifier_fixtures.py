@@ -14,7 +14,7 @@ from tests.snappi_tests.pfc.qualification.files.session import Session
 
 DEVICE = "dut-1"
 PLAN = SimpleNamespace(devices=[DEVICE], device=DEVICE, state=SimpleNamespace(device=DEVICE), pauses=None)
-FIXTURES = {conftest: conftest.pfc_bench, sweep: sweep.pfc_sweepers}
+FIXTURES = {conftest: conftest.pfc_qualifier, sweep: sweep.pfc_sweepers}
 
 
 class TakenSession:
