@@ -34,7 +34,6 @@ NOT_YET = {
     "addresses": "spectrum.py",
     "host-pauses": "option.py",
     "cases-2": "pause_counts.py",
-    "cases-6": "sent_pauses.py",
     "watchdog": "actions.py parts.py",
     "cases-7": "beside.py overlapping.py slow_storm.py",
     "cases-8": "restarted.py",

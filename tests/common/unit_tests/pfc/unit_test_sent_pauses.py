@@ -1,0 +1,36 @@
+"""What a switch's own pause frames may enable beside the congested priority."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.common.pfc.cases.sent_pauses import _sent
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.record.verdict import Status
+from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
+
+TESTED = 3
+
+
+@pytest.mark.parametrize(("priority", "quanta", "status"), [
+    (0, 0, Status.PASS),  # resumes what nobody pauses
+    (0, 65535, Status.FAIL),
+    (4, 0, Status.FAIL),  # resumes what may be congested too
+    (4, 65535, Status.FAIL),
+])
+def test_another_priority_is_enabled(priority, quanta, status):
+    """A lossy one may be, with a time of 0."""
+    subject = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None).subject
+    frames = {TESTED: [(0.0, 65535)], priority: [(0.0, quanta)]}
+    counted = [len(frames.get(number, ())) for number in range(8)]
+    run = SimpleNamespace(
+        subject=subject, tested=(TESTED,), tx_port=subject.pair.tx.port, pfc_sent_in_all=lambda: counted,
+        pauses_of=lambda number: frames.get(number, []),
+    )
+    checks = list(_sent(run))
+    enabled = {one.where.split()[-1]: one for one in checks if one.name == "no-other-enabled"}
+    assert enabled.pop(str(priority)).status is status, checks
+    assert {one.status for one in enabled.values()} == {Status.PASS}, checks
+    others = [one for one in checks if one.name != "no-other-enabled" and one.status is not Status.PASS]
+    assert not others, others
