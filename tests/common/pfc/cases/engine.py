@@ -118,8 +118,9 @@ def finding_of(
     checks = [] if invalid else list(judge(run))
     if unmet(checks) and isinstance(run, CaseRun) and run.settled is run.after:
         lab.clock.sleep(POLL_GRACE_S)
-        later = lab.dut.counters()
-        run = replace(run, after=replace(run.after, pfc_rx=later.pfc_rx, pfc_tx=later.pfc_tx))
+        read = lab.dut.counters()
+        after = replace(run.after, pfc_rx=read.pfc_rx, pfc_tx=read.pfc_tx)
+        run = replace(run, after=after, during=after if run.during is run.after else run.during)
         checks = list(judge(run))
     return Finding(checks, invalid, run.evidence(), run.settled)
 
