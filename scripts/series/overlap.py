@@ -15,7 +15,8 @@ def overlapping(root: Path, plan_ids: Collection[str]) -> Iterator[tuple[str, st
     """The file, the name and the cases here of each such test. `root`: the checkout."""
     file = ""
     for line in (root / COVERAGE).read_text(encoding="utf-8").splitlines():
-        head, row = FILE.match(line), TEST.match(line)
+        head = FILE.match(line)
+        row = TEST.match(line)
         if head:
             file = head["file"]
         covered = [one for one in ids_in(row["here"]) if one in plan_ids] if row else []

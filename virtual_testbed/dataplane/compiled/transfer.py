@@ -366,7 +366,8 @@ class Transfer:
             if queue.frames:
                 share["first_node"] = end
                 for part in queue.parts():
-                    begin, end = end, end + len(part)
+                    begin = end
+                    end += len(part)
                     nodes["path"][begin:end], nodes["frames"][begin:end] = self._columns(part)
                 share["last_node"] = end - 1
                 nodes["next"][end - 1] = NONE
@@ -472,10 +473,10 @@ class Transfer:
         port.leaks.restore(_running(shut[shut["discards"] == 0]))
         port.aging.restore(_running(shut[shut["discards"] == 1]))
 
-    def _content(self, queue: int) -> PackedRuns[Path]:
-        """Runs of frames in a queue."""
+    def _content(self, share: int) -> PackedRuns[Path]:
+        """Runs of frames in a queue, by its row among the shares."""
         begins, which, frames = self._runs
-        part = slice(begins[queue], begins[queue + 1])
+        part = slice(begins[share], begins[share + 1])
         return PackedRuns(self._paths, array("q", which[part].tobytes()), array("q", frames[part].tobytes()))
 
     @cached_property

@@ -214,12 +214,9 @@ def test_a_generator_learns_it_from_a_flow_of_its_own():
     assert generator.timing is found and (found.start_s, found.stop_s) == (START_S, STOP_S), found
 
 
-@pytest.mark.parametrize("clock, status", [(InexactClock, Status.PASS), (FakeClock, Status.FAIL)])
-def test_clean_flows_that_lost_frames_are_sent_once_more_on_hardware(monkeypatch, clock, status):
-    """There the first ones may meet a neighbour that is being learned; what is lost again is FAIL. What the first ones
-    lost stays in the record."""
+def losing_at_first(monkeypatch, clock):
+    """A lab whose first clean flows lose a frame of priority 6, and no later ones."""
     world = FakeWorld(lost={6: 1})
-    lab = make_lab(world, clock, FakeApi, timing=AT_ONCE)
     send = preflight.send_clean_flows
 
     def sent(lab, traffic):
@@ -227,7 +224,14 @@ def test_clean_flows_that_lost_frames_are_sent_once_more_on_hardware(monkeypatch
         world.lost = {}
         return stats
     monkeypatch.setattr(preflight, "send_clean_flows", sent)
-    outcome = Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,))
+    return make_lab(world, clock, FakeApi, timing=AT_ONCE)
+
+
+@pytest.mark.parametrize("clock, status", [(InexactClock, Status.PASS), (FakeClock, Status.FAIL)])
+def test_clean_flows_that_lost_frames_are_sent_once_more_on_hardware(monkeypatch, clock, status):
+    """There the first ones may meet a neighbour that is being learned; what is lost again is FAIL. What the first ones
+    lost stays in the record."""
+    outcome = Qualifier(losing_at_first(monkeypatch, clock)).qualify(SINGLE_LOSSLESS, (3,))
     lossless, lossy = outcome.verdicts
     assert (lossless.status, lossy.status) == (Status.PASS, status), lossy.messages
     lost = {check.name: check.message for check in lossy.checks if check.status is Status.FAIL}
@@ -238,15 +242,7 @@ def test_clean_flows_that_lost_frames_are_sent_once_more_on_hardware(monkeypatch
 
 def test_frames_that_the_first_clean_flow_lost_make_no_verdict_of_their_own(monkeypatch):
     """Of a case that owes nothing for the metric of the priority that lost them."""
-    world = FakeWorld(lost={6: 1})
-    lab = make_lab(world, InexactClock, FakeApi, timing=AT_ONCE)
-    send = preflight.send_clean_flows
-
-    def sent(lab, traffic):
-        stats = send(lab, traffic)
-        world.lost = {}
-        return stats
-    monkeypatch.setattr(preflight, "send_clean_flows", sent)
+    lab = losing_at_first(monkeypatch, InexactClock)
     case = replace(SINGLE_LOSSLESS, metrics=(LOSSLESS,))
     monkeypatch.setitem(procedures(), case, procedures()[SINGLE_LOSSLESS])
     found = Qualifier(lab).qualify(case, (3,)).verdicts
