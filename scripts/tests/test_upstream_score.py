@@ -98,6 +98,8 @@ def test_a_plan_has_the_good_switch_first(planned: tuple[score.ScorePlan, Path])
     words = score.part_of(plan, "pause-ignored", folder).command
     assert words[-2:] == ("--fault", "pause-ignored@*")
     assert "--fault" not in score.part_of(plan, HEALTHY, folder).command
+    own = [score.part_of(plan, fault, folder).environment for fault in plan.faults]
+    assert len(set(own)) == 3, "testbeds of one name, at the same time, in folders of their own"
 
 
 def test_it_goes_on_where_it_was_ended(planned: tuple[score.ScorePlan, Path], monkeypatch: pytest.MonkeyPatch,
@@ -118,15 +120,15 @@ def test_it_goes_on_where_it_was_ended(planned: tuple[score.ScorePlan, Path], mo
     monkeypatch.setattr(score, "run_parts", run_them)
     monkeypatch.setattr(score, "environment_of_theirs", lambda python: python)
     stop = score.StopSignal()
-    assert score.carry_out(plan, folder, stop) == score.NOT_MEASURED
+    assert score.carry_out(plan, folder, 2, stop) == score.NOT_MEASURED
     said = capsys.readouterr().out
     assert "3 switches, 1 left" in said and f"what is left is with --resume {plan.name}" in said
     assert "1 of 2 faults are seen, 0 missed, 1 not measured" in said
-    assert score.carry_out(plan, folder, stop) == 0
+    assert score.carry_out(plan, folder, 2, stop) == 0
     said = capsys.readouterr().out
     assert "xoff-not-sent (61 s): y passed, z passed" in said
     assert "1 of 2 faults are seen, 1 missed, 0 not measured" in said and carried == ["xoff-not-sent"] * 2
-    assert score.carry_out(plan, folder, stop) == 0 and "3 switches, 0 left" in capsys.readouterr().out
+    assert score.carry_out(plan, folder, 2, stop) == 0 and "3 switches, 0 left" in capsys.readouterr().out
 
 
 def test_what_cannot_be_planned_is_refused(checkout: Path, tmp_path: Path) -> None:
@@ -137,6 +139,8 @@ def test_what_cannot_be_planned_is_refused(checkout: Path, tmp_path: Path) -> No
             score.new_plan(score.parser().parse_args([str(checkout), "--tests", "test_y", *words]))
     ended = typed("scripts.upstream.score", "--resume", "nix", "--results", str(tmp_path))
     assert ended.returncode == REFUSED and "nix has no plan.json of an upstream-score" in ended.stderr
+    ended = typed("scripts.upstream.score", str(checkout), "--at-once", "0")
+    assert ended.returncode == REFUSED and ended.stderr == "error: --at-once is 0, it takes a number from 1 on\n"
     ended = typed("scripts.upstream.score", str(checkout), "--resume", "nix", "--results", str(tmp_path))
     assert ended.returncode == REFUSED
     assert ended.stderr == "error: --resume goes on with what was begun, as it was: leave the checkout out\n"

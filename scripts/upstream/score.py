@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,6 +31,7 @@ from scripts.upstream.python_3_12 import environment_of_theirs, find_python
 from scripts.upstream.table import OutcomeRow
 from scripts.upstream.tree import check_names, find_tree
 from tests.common.pfc.record.records import new_run_id
+from virtual_testbed.supervision.state import STATE_VARIABLE
 
 EXAMPLES = """
 examples:
@@ -81,6 +83,8 @@ def parser() -> CommandParser:
     line.add_argument("--faults", default="", metavar="NAMES",
                       help="of built-in faults, with commas between them (default: all that can be on every port)")
     line.add_argument("--resume", default="", metavar="NAME", help="go on with one that was ended")
+    line.add_argument("--at-once", type=int, default=os.cpu_count() or 1, metavar="N",
+                      help="switches at the same time, each in a testbed of its own (default: one a processor)")
     add_places(line)
     return line
 
@@ -127,7 +131,8 @@ def part_of(plan: ScorePlan, fault: str, folder: Path) -> JobPart:
     own = folder / PARTS / fault.replace(" ", "-")
     given = ("--fault", plan.faults[fault]) if plan.faults[fault] else ()
     return JobPart(fault, (PYTHON, "-m", "scripts.upstream", plan.checkout, "--tests", ",".join(plan.tests), "--python",
-                           plan.python, "--results", str(own), *given), own)
+                           plan.python, "--results", str(own), *given), own,
+                   environment=((STATE_VARIABLE, str(own / "state")),))
 
 
 def rows_of(part: JobPart) -> list[OutcomeRow] | None:
@@ -164,8 +169,8 @@ def matrix_of(plan: ScorePlan, folder: Path, entries: Iterable[CampaignEntry] = 
     return Matrix(about, tuple(tests), tuple(rows), plan.left_out)
 
 
-def carry_out(plan: ScorePlan, folder: Path, stop: StopSignal) -> int:
-    """Measures what is left; returns the exit status.
+def carry_out(plan: ScorePlan, folder: Path, at_once: int, stop: StopSignal) -> int:
+    """Measures what is left, `at_once` switches at the same time; returns the exit status.
 
     Raises:
         Refusal: the packages that sonic-mgmt needs cannot be installed.
@@ -175,7 +180,7 @@ def carry_out(plan: ScorePlan, folder: Path, stop: StopSignal) -> int:
     put(f"{plan.name}: {len(parts)} switches, {len(left)} left; sonic-mgmt {plan.commit}\n", sys.stdout)
     environment_of_theirs(Path(plan.python))
     with executor(None, folder, left) as carrying:
-        run_parts(carrying, left, 1, stop, ScoreSaid())  # one testbed, which one part at a time can have
+        run_parts(carrying, left, at_once, stop, ScoreSaid())
     matrix = matrix_of(plan, folder)
     put(f"{matrix.title}\n", sys.stdout)
     for file in write(matrix, folder):
@@ -199,6 +204,8 @@ def begin_or_resume(arguments: Sequence[str] | None, stop: StopSignal) -> int:
     """
     options = parser().parse_args(arguments)
     results = options.results.resolve()
+    if options.at_once < 1:
+        raise Refusal(f"--at-once is {options.at_once}, it takes a number from 1 on")
     if options.resume and options.checkout:
         raise Refusal("--resume goes on with what was begun, as it was: leave the checkout out")
     if options.resume:
@@ -208,7 +215,7 @@ def begin_or_resume(arguments: Sequence[str] | None, stop: StopSignal) -> int:
         (results / plan.name).mkdir(parents=True)
         (results / plan.name / PLAN).write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
     environment(results)
-    return carry_out(plan, results / plan.name, stop)
+    return carry_out(plan, results / plan.name, options.at_once, stop)
 
 
 if __name__ == "__main__":
