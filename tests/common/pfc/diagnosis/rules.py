@@ -373,6 +373,7 @@ KINDS_OF_FRAMES = (
 )
 """Pauses and data of a kind."""
 WATCHDOG = (
+    Rule("the watchdog drops frames of {who} where its action is `alert`", ("forwarded-in-storm",), _only("WD-12")),
     Rule("the watchdog restores {who} while the storm goes on", ("restoration-counted",),
          picks=_text("as restored (in the storm|while its own|while .* pauses).*, got [1-9]")),
     Rule("storms of another queue are counted for {who} too", ("no-other-storm",), _none("no-storm-detected"),

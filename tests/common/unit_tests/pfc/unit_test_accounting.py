@@ -272,7 +272,8 @@ class MovingHost(CountingHost):
 
 @pytest.mark.parametrize(("column", "fps", "leap", "passes"), [
     (RX_OK, 0.0, 0, True), (RX_OK, 0.0, 1, False), (TX_OK, 2.0, 0, True), (RX_OK, 2.0, 100, True),
-    (RX_OK, 2.0, 300, False), (RX_OK, 33.0, 0, True), (RX_OK, 60.0, 0, False), ("RX_DRP", 2.0, 0, False),
+    (RX_OK, 2.0, 300, False), (RX_OK, 33.0, 0, True), (RX_OK, 116.0, 0, True), (RX_OK, 160.0, 0, False),
+    ("RX_DRP", 2.0, 0, False),
 ])
 def test_what_moves_on_the_idle_switch_may_move_in_a_case(column: str, fps: float, leap: int, passes: bool) -> None:
     """On an exact clock: frames, as fast as protocols send and as they did; of what stood still there none."""

@@ -240,6 +240,10 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
      "detects no further storm on priority 3 after the first ones ("),
     ({"WD-3": [("forwarded-in-storm", "all 100 frames", 0), ("frames-counted", "100/0 in TX OK/DROP", "0/100")]},
      "drops priority 3, which it is told to forward"),
+    # frames are gone for the watchdog, so that it takes the storm for over, and finds it again
+    ({"WD-12": [("restoration-counted", "no storm counted as restored in the storm", 14),
+                ("forwarded-in-storm", "all 2993296 frames received in the storm", 2244971)]},
+     "drops frames of priority 3 where its action is `alert`"),
     ({"WD-1": [("no-other-storm", "no storm on any other queue", "1 (operational)")]},
      "storms of another queue are counted for priority 3 too"),
     ({"AFTER-8": [("xoff-threshold", "18230 frames taken, of 208 bytes each", 18228)]},

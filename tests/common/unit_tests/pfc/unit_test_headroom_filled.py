@@ -8,7 +8,8 @@ import pytest
 from tests.common.pfc.cases.group_profiles import profiles_command
 from tests.common.pfc.cases.group_room import GroupRoom
 from tests.common.pfc.cases.headroom import (
-    Delays, Filled, Headroom, HeadroomRun, _limit, _queue_shown, _threshold, check_shared, covered, queues_delay_s,
+    Delays, Filled, Headroom, HeadroomRun, _limit, _queue_shown, _shared_shown, _threshold, check_shared, covered,
+    queues_delay_s,
 )
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -84,6 +85,25 @@ def test_a_switch_may_round_thresholds_up_to_eight_cells(cells, headroom_cells, 
     filled = Filled(headroom, Delays(0, 1), flow, (796 + headroom_cells) * 208, 9, Fraction(17_438 * 208))
     place = at_priority(held_run(5000).subject, 3)
     made = [_limit(place, filled), *_threshold(place, filled)]
+    assert [check.name for check in made if check.status is not Status.PASS] == bad, made
+
+
+@pytest.mark.parametrize("rounded, less, more, bad", [
+    (8, 7, 0, []), (8, 9, 0, ["xoff-threshold"]), (8, 0, 10, []), (8, 0, 17, ["shared-watermark"]),
+    (1, 3, 0, ["xoff-threshold"]), (1, 0, 3, ["shared-watermark"]),
+])
+def test_watermarks_may_be_rounded_up_to_eight_cells(rounded, less, more, bad):
+    """So many fewer frames were taken than the headroom's watermark says, and shared memory shows so many more."""
+    room = GroupRoom(size_bytes=1000 * 208, dynamic_th=0, pool_bytes=32_876 * 208)
+    used, before = 800 + (rounded == 1), 17_438
+    frames = before + used - less
+    shared = frames - used - 1000 + more
+    shared = -(-shared // 8) * 8 if rounded == 8 else shared
+    flow = FlowStats(FlowPlan("data", Role.TEST, 3, 64), False, frames + 9, frames)
+    filled = Filled(Headroom(3, "large", used * 208, 5, room), Delays(0, 1), flow, used * 208, 9,
+                    Fraction(before * 208), shared_used=shared * 208)
+    run = HeadroomRun(**vars(held_run(5000)), filled={3: filled}, others={})
+    made = [*_threshold(run.place(3), filled), *_shared_shown(run, 3, filled)]
     assert [check.name for check in made if check.status is not Status.PASS] == bad, made
 
 
