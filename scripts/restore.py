@@ -121,8 +121,8 @@ def restore_testbed(options: argparse.Namespace) -> int:
     Raises:
         Refusal: there is no such testbed.
     """
-    gone = "what a run changed on it is gone with it"
-    testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), options.inventory, gone)
+    later = "what a killed run left on it, the next run puts back"
+    testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), options.inventory, later)
     return run_in_lab(testbed, lambda lab: status_of_restoring(lab, options.force))
 
 

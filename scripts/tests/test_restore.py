@@ -170,7 +170,7 @@ def test_a_killed_run_is_healed_without_another(folder: Path, switch: Ssh) -> No
 
 
 @pytest.mark.parametrize(("testbed", "sentence"), [
-    ("vtb-t0", "the virtual testbed 'vtb-t0' is not up: what a run changed on it is gone with it"),
+    ("vtb-t0", "the virtual testbed 'vtb-t0' is not up: what a killed run left on it, the next run puts back"),
     ("vtb-t9", "testbed 'vtb-t9' is not in {file}; it has vms-snappi-sonic-multidut, vtb-chain, "),
 ])
 def test_refusals(tmp_path: Path, testbed: str, sentence: str) -> None:

@@ -127,6 +127,8 @@ TRIED: dict[str, Way] = {
     "ANSIBLE_CONFIG=ansible/ansible.cfg .venv/bin/ansible-playbook -i /srv/acme-lab/acme ansible/deploy_testbed.yml"
     " -e testbed_name=acme-t0-1 -e testbed_file=/srv/acme-lab/testbed.yaml --check --diff": understood(also=SYNTAX),
     "make qualify $LAB DEPLOY=1 PORT=Ethernet0 SCENARIO=PFC-1": refused("/srv/acme-lab/testbed.yaml"),
+    "make .venv/.installed": Way(left_out="`make test` has done it"),
+    "make generator-check $LAB": refused("/srv/acme-lab/testbed.yaml"),
     "make qualify $LAB PORT=Ethernet0": refused("/srv/acme-lab/testbed.yaml"),
     "make qualify $LAB PORT=Ethernet0 IP=6": refused("/srv/acme-lab/testbed.yaml"),
     "for port in Ethernet0 Ethernet4 Ethernet8 Ethernet12; do make qualify $LAB PORT=$port; done":
