@@ -89,6 +89,24 @@ class LateByTag(Fault):
         return replace(config, response_ps=4 * config.response_ps) if config.dot1p_to_tc else config
 
 
+class TagForClass(Fault):
+    """Where a port sorts frames by their tag each tag is its own class, whatever the map has."""
+
+    name = "tag-for-class"
+
+    def takes_effect(self, before, config):
+        return replace(config, dot1p_to_tc={number: number for number in range(8)}) if config.dot1p_to_tc else config
+
+
+class ControlPaused(Fault):
+    """A pause of priority 7 shuts its queue, also where it is lossy."""
+
+    name = "control-paused"
+
+    def shut_queues(self, priority, queues):
+        return queues | {7} if priority == 7 else queues
+
+
 class UsualTwo(Fault):
     """Queues 3 and 4 alone are watched, whatever `pfcwd_sw_enable` has."""
 
@@ -113,6 +131,7 @@ DIVIDED = ("Ethernet24", "Ethernet88")
 FIFTH, FIFTH_HELD = ("Ethernet28", HEALTHY_TX), ("Ethernet36", "Ethernet100")
 LATE = ("Ethernet40", HEALTHY_TX)
 UNUSED = ("Ethernet44", HEALTHY_TX)
+LITERAL, CONTROL = ("Ethernet48", "Ethernet112"), ("Ethernet52", HEALTHY_TX)
 FORGETFUL = ("Ethernet32", "Ethernet96")
 SEVENTH = ("Ethernet20", "Ethernet84")  # nothing else uses its tx port, so that cases of others may come in between
 FAULTS = (
@@ -123,7 +142,7 @@ FAULTS = (
     "crossed.py:AlsoSeven@Ethernet80", "pause-ignored@Ethernet16,priority=6", "pause-ignored@Ethernet20,priority=7",
     "headroom-divided@Ethernet88", "xon-not-sent@Ethernet100,priority=5", "pause-short@Ethernet28,priority=5",
     "maps-forgotten@Ethernet96,map=tag", "crossed.py:LateOfThree@Ethernet40", "crossed.py:LateByTag@Ethernet44",
-    "crossed.py:UsualTwo@Ethernet44",
+    "crossed.py:UsualTwo@Ethernet44", "crossed.py:TagForClass@Ethernet112", "crossed.py:ControlPaused@Ethernet52",
 )
 
 
@@ -135,7 +154,7 @@ NOT_DROPPED = "dropped-in-storm sender-not-held no-back-pressure"
 NOT_SPARED = "test-unaffected background-unaffected no-back-pressure"
 CASES = [
     wreck(KEPT, ONE, "FAIL FAIL", f"{NOT_HELD} {NOT_SPARED}",
-          "Ethernet8 priority 3: expected all ... frames received in a pause storm on priorities 3, 4, got 0"),
+          "Ethernet8 priority 3: expected all ... frames received in a pause storm on priorities 0, 1, 3, 4, 5, 6, 7, "),
     wreck(KEPT, PUT_BACK, "FAIL FAIL", NOT_SPARED,
           "Ethernet8 priority 2: expected all ... frames received in a pause storm on priorities 0, 1, 2, 5, 6, got 0"),
     wreck(WRECK, ONE, "FAIL FAIL", f"{COUNTED} {LOST} test-unaffected",
@@ -176,6 +195,10 @@ CASES = [
           "Ethernet44 priorities 3, 4: expected at most ... frames received from the beginning of "),
     wreck(WRECK, TAGGED_AFTERWARDS, "FAIL FAIL", f"{COUNTED} {LOST} {NOT_HELD}",
           "Ethernet4 priority 3: expected 0 frames received while paused, got "),
+    wreck(LITERAL, TAGGED, "FAIL FAIL", "blocked-while-paused held-within-buffer background-unaffected",
+          "Ethernet48 priority 3: expected 0 frames received while paused, got "),
+    wreck(CONTROL, ONE, "PASS FAIL", "test-unaffected",
+          "Ethernet52 priority 7: expected all ... frames received in a pause storm on priorities "),
     wreck(FORGETFUL, TAGGED_AFTERWARDS, "FAIL PASS", NOT_HELD,
           "Ethernet32 priority 3: expected 0 frames received while paused, got "),
 ]

@@ -169,8 +169,8 @@ PLANS = (*timing.CASES, *timing_storms.CASES, *class_pauses.CASES, *sent.CASES, 
 
 @dataclass(frozen=True)
 class OneCase(Case):
-    """A case about one priority is carried out for the one that the fault names, and on `ports` (port under test, tx
-    port) where others than usual are given: both broken, or both kept from other cases."""
+    """A case is carried out on `ports` (port under test, tx port) where others than usual are given: both broken, or
+    both kept from other cases."""
 
     ports: tuple[str, str] | None = None
 
@@ -178,11 +178,6 @@ class OneCase(Case):
     def pair(self) -> tuple[str, str]:
         """Port under test and tx port."""
         return self.ports or super().pair
-
-    def target(self, subject: PortUnderTest) -> Target:
-        """The priorities under test."""
-        own = super().target(subject)
-        return (4,) if len(own) == 1 and "priority=4" in self.fault else own
 
 
 def case(plan: PlanCase, fault: str, verdicts: str, checks: str, message: str) -> OneCase:
@@ -277,6 +272,8 @@ TIME_CASES = [
         ("Ethernet52", "Ethernet64"),
         case(REFRESHED, "shorter-ignored@Ethernet52", "FAIL PASS", "resumed-in-time",
              "Ethernet52 priority 3: expected at least "),
+        case(REFRESHED, "shorter-ignored@Ethernet52,priority=4", "FAIL PASS", "resumed-in-time",
+             "Ethernet52 priority 4: expected at least "),
     ),
     *on(
         ("Ethernet116", "Ethernet0"),
@@ -389,6 +386,8 @@ SENT_CASES = [
     case(sent.OTHERWISE, "xon-early@Ethernet92,priority=3", "FAIL PASS", "xon-not-early",
          "Ethernet92 priority 3: expected at most 1719 of the 2093 frames that were held left at XON, by xon=2288, "
          "xon_offset=662272 of PFC_QUALIFICATION, got 2092"),
+    case(sent.OTHERWISE, "xon-early@Ethernet92,priority=4", "FAIL PASS", "xon-not-early",
+         "Ethernet92 priority 4: expected at most 1719 of the 2093 frames that were held left at XON, by xon=2288, "),
     case(ALL, "xon-late@Ethernet88,priority=3", "FAIL PASS", "xon-level",
          "Ethernet88 priority 3: expected at least ... frames that were held left at XON, by xon=2288, xon_offset=2288 "
          "of pg_lossless_100000_5m_profile, got "),

@@ -19,16 +19,18 @@ LEAST = -7  # SAI's smallest
 
 
 @contextmanager
-def threshold_lowered(lab: Lab, target: Target, xon_offsets: int = 0) -> Iterator[Lab]:
+def threshold_lowered(lab: Lab, target: Target, xon_offsets: int = 0, headroom_part: int = 1) -> Iterator[Lab]:
     """The tested priorities' groups have a profile with a smaller threshold (`smaller_threshold`) inside the `with`
     block, their own after it."""
     config_db = read_config(lab)
     offsets = xon_offsets if lab.clock.exact else 0  # nobody could tell by any other clock what came of it
-    with configured(lab, config_db, smaller_threshold(lab, config_db, target, offsets)):
+    with configured(lab, config_db, smaller_threshold(lab, config_db, target, offsets, headroom_part)):
         yield lab
 
 
-def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target, xon_offsets: int = 0) -> Rows:
+def smaller_threshold(
+    lab: Lab, config_db: ConfigDb, target: Target, xon_offsets: int = 0, headroom_part: int = 1
+) -> Rows:
     """The rows that give the tested priorities' groups on the tx port a profile of their own: theirs, with a smaller
     `dynamic_th`. They are the rows that the switch has for these groups, be it only in APPL_DB: no other row then says
     something else of one of them.
@@ -39,6 +41,7 @@ def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target, xon_offsets
         target: the tested priorities.
         xon_offsets: how many times its headroom `xon_offset` is, where it has one, or as much as half of the threshold
             if that is less; 0: what it is.
+        headroom_part: one in so many bytes of its headroom is left.
 
     Raises:
         QualificationError: the switch does not say which profile they have, or it has no such threshold; or a row of
@@ -54,6 +57,8 @@ def smaller_threshold(lab: Lab, config_db: ConfigDb, target: Target, xon_offsets
         )
     lowered = max(LEAST, int(profile["dynamic_th"]) - SMALLER)
     changed = {**profile, "dynamic_th": str(lowered)}
+    if headroom_part > 1 and "xoff" in profile:
+        changed["xoff"] = str(int(profile["xoff"]) // headroom_part)
     if xon_offsets and profile.get("xon_offset"):
         threshold = lab.subject.buffer.size_bytes * 2.0**lowered / (1 + 2.0**lowered)
         changed["xon_offset"] = str(min(xon_offsets * int(profile.get("xoff", 0)), int(threshold / 2)))

@@ -49,6 +49,7 @@ OVERFLOW = PlanCase("headroom-overflow", "HEAD-3", (LOSSLESS,))
 THRESHOLD_CHANGED = PlanCase("headroom-threshold-changed", "HEAD-4", (LOSSLESS,))
 
 FRAME_BYTES = 4096  # large frames, so that what a switch wastes in the last cell of each is little
+HEADROOM_PART = 2  # in HEAD-4 one in so many bytes of it
 OTHER_FRAME_BYTES = 1538  # LLDP, LACP or ARP with preamble and gap, that may be on the line when a pause is due
 QUANTUM_BYTES = QUANTUM_BITS // 8
 EGRESS = "egress"
@@ -537,5 +538,7 @@ CASES: Table = {
     SINGLE: Procedure(covered, was_used, judge_covered, each_reached_lossless),
     SEVERAL: Procedure(covered, was_used, judge_covered, several_reached_lossless),
     OVERFLOW: overflowing,
-    THRESHOLD_CHANGED: inside(threshold_lowered, overflowing, changeable(all_reached_lossless)),
+    THRESHOLD_CHANGED: inside(
+        partial(threshold_lowered, headroom_part=HEADROOM_PART), overflowing, changeable(all_reached_lossless)
+    ),
 }

@@ -88,13 +88,13 @@ def whole_port_changeable(subject: PortUnderTest) -> list[Target]:
     return [()] if _lossy(subject) else []
 
 
-def pauses_of_a_set(lab: Lab, target: Target, before: DutCounters, and_own: bool = False) -> RunInParts:
-    """LSET-1 to LSET-3: PFC-2's steps with the target as the lossless set. `and_own`: the switch's own set, which is
-    lossy then, is paused too, and must be spared as in PFC-3."""
+def pauses_of_a_set(lab: Lab, target: Target, before: DutCounters, and_lossy: bool = False) -> RunInParts:
+    """LSET-1 to LSET-3: PFC-2's steps with the target as the lossless set. `and_lossy`: what is lossy then, the switch's
+    own set among it, is paused too, and must be spared as in PFC-3."""
     with _lossless(lab, target) as other:
         runs = {"pause_lossless": measure(other, pause_lossless(target, other.subject.qos), before)}
-        if and_own:
-            scenario = pause_lossy(lab.subject.qos.lossless, other.subject.qos)
+        if and_lossy:
+            scenario = pause_lossy(other.subject.qos.reached_lossy, other.subject.qos)
             runs["pause_lossy"] = measure(other, scenario, runs["pause_lossless"].after)
     return in_turn(runs, configured_lossless=list(target))
 
@@ -191,7 +191,7 @@ def reconfigured_case(
 watched_seven = of_seven(actions.CASES[actions.DROP_SEVERAL])
 by_tag = changeable(all_lossless)
 CASES: Table = {
-    ONE: reconfigured_case(partial(pauses_of_a_set, and_own=True), one),
+    ONE: reconfigured_case(partial(pauses_of_a_set, and_lossy=True), one),
     THREE: reconfigured_case(pauses_of_a_set, three),
     SEVEN: reconfigured_case(pauses_of_a_set, all_but_one),
     EIGHT: reconfigured_case(global_pause_of_eight, whole_port_changeable),

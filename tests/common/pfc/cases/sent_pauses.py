@@ -385,11 +385,11 @@ def sends_unused_times_as_zero(asic: str) -> bool:
     return deviation("sent-pause-unused-times", asic, DEVIATIONS).value == "zero"
 
 
-of_first = Procedure(measure, validity, judge, targets.first_lossless)
+of_each = Procedure(measure, validity, judge, targets.each_lossless)
 CASES: Table = {
-    SINGLE: of_first,
+    SINGLE: of_each,
     SEVERAL: Procedure(measure, validity, judge, targets.several_lossless),
     OTHERWISE: inside(
-        partial(threshold_lowered, xon_offsets=XON_OFFSETS), of_first, changeable(targets.first_lossless)
+        partial(threshold_lowered, xon_offsets=XON_OFFSETS), of_each, changeable(targets.each_lossless)
     ),
 }

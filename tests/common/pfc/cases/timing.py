@@ -28,7 +28,7 @@ from .flows import later
 from .pause_counts import pauses_counted
 from .pause_pattern import WINDOW_EXACT_S, Pauses, beside_global, same_classes
 from .storm_sequence import drain
-from .targets import all_lossless, each_lossless, first_lossless
+from .targets import all_lossless, each_lossless
 from .validity import load_applied, storm_stopped, undisturbed
 
 ZERO_RESUMES = PlanCase("pause-zero-resumes", "TIME-1")
@@ -482,5 +482,5 @@ def timed_case(course: Callable[[Target], Course], targets: Targets) -> Procedur
     return Procedure(lambda lab, target, before: measure(lab, course(target), target, before), validity, judge, targets)
 
 
-TARGETS = {THROTTLED: all_lossless, REFRESHED: first_lossless}  # refreshes of each of them are in CLASS-2
+TARGETS = {THROTTLED: all_lossless}
 CASES: Table = {case: timed_case(course, TARGETS.get(case, each_lossless)) for case, course in COURSES.items()}

@@ -24,6 +24,7 @@ from ..record.case import Target
 from .clock import Clock
 from .dut import READ_CONFIG, Dut, Host, parse_config_db
 from .lab import Lab
+from .otg_config import TAG_ABOVE
 from .priority_groups import owed_groups, wait_for_groups
 from .reservation import Reservation, Rows
 from .restore import put_back_or_raise, load
@@ -74,8 +75,9 @@ def lossless_set(config_db: ConfigDb, device: str, ports: Sequence[str], priorit
 
 
 def trusting_tags(config_db: ConfigDb, device: str, ports: Sequence[str]) -> Rows:
-    """The rows with which these ports sort frames by the priority in their VLAN tag, each into the class of the same
-    number, as `qos_config.j2` has it for storage back ends but for its exchange of 0 and 1; no DSCP map counts then.
+    """The rows with which these ports sort frames by the priority in their VLAN tag, each into the class whose frames
+    `TrafficBuilder` tags so; no DSCP map counts then. (`qos_config.j2` of SONiC's storage back ends has each its own
+    class, but for its exchange of 0 and 1.)
 
     Raises:
         QualificationError: a port has no QoS maps.
@@ -86,8 +88,8 @@ def trusting_tags(config_db: ConfigDb, device: str, ports: Sequence[str]) -> Row
         found = config_db["PORT_QOS_MAP"][port]
         kept = {field: value for field, value in found.items() if field != "dscp_to_tc_map"}
         rows[port] = {**kept, "dot1p_to_tc_map": reference(found, "dscp_to_tc_map", "DOT1P_TO_TC_MAP")}
-    identity = {str(number): str(number) for number in PRIORITIES}
-    return {"DOT1P_TO_TC_MAP": {NAME: identity}, "PORT_QOS_MAP": rows}
+    classes = {str((number + TAG_ABOVE) % 8): str(number) for number in PRIORITIES}
+    return {"DOT1P_TO_TC_MAP": {NAME: classes}, "PORT_QOS_MAP": rows}
 
 
 def read_config(lab: Lab) -> ConfigDb:
@@ -201,7 +203,7 @@ class RowRestorer:
 
 
 def with_tags(lab: Lab, vlan_id: int) -> Lab:
-    """What to measure with while the ports sort frames by their VLAN tag: each flow's frames have its priority in one,
+    """What to measure with while the ports sort frames by their VLAN tag: each flow's frames have that of its class,
     and all have the DSCP values of one priority, the one with most, so that nothing but the tag tells them apart."""
     qos = lab.subject.qos
     shared = max(qos.dscps.values(), key=len)

@@ -17,6 +17,7 @@ from .generator import Traffic
 FIRST_UDP_PORT = 5000
 ECT = 2  # ECT(0) of RFC 3168: a switch with WRED may mark such frames in congestion, where it drops others
 ECN_BITS = 2
+TAG_ABOVE = 1  # a tag's number is not its class's, so that a switch shows that takes one for the other
 RS_FEC_FROM_MBPS = 50_000  # what a port without `fec` in CONFIG_DB most likely has; at lower speeds none
 # Cards with four queues for PFC: sonic-mgmt gives 3 and 4 queues of their own and shares the others (variables.py)
 PFC_QUEUES_OF_FOUR = (0, 1, 0, 3, 2, 0, 1, 0)
@@ -32,7 +33,7 @@ class TrafficBuilder:
         hosts: the host behind the port under test and the tx port, and behind each other port that data may enter.
         router_mac: the switch's MAC, to which frames between different segments go.
         beside: the flows between other ports that are sent beside those of a configuration; None: there are none.
-        vlan_id: of the tag in which data frames carry their priority; None: there is none.
+        vlan_id: of the tag that says the class of data frames, by `TAG_ABOVE`; None: there is none.
         switch_ports: the rows of the switch's ports in CONFIG_DB, by name; the generator's ends of the links are set as
             they are: `fec` (RS where there is none), `autoneg` and `link_training` (off).
     """
@@ -184,7 +185,7 @@ class TrafficBuilder:
         if self.vlan_id is not None:
             tag = flow.packet.vlan()[-1]
             tag.id.value = self.vlan_id
-            tag.priority.value = plan.priority
+            tag.priority.value = (plan.priority + TAG_ABOVE) % 8
         ip = getattr(flow.packet, kind)()[-1]
         udp = flow.packet.udp()[-1]
         ethernet.src.value = sender.mac

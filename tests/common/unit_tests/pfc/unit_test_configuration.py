@@ -132,12 +132,13 @@ def test_a_row_for_several_ports_is_refused():
     ("style", "expected"), [("AZURE", NAME), ("[DSCP_TO_TC_MAP|AZURE]", f"[DOT1P_TO_TC_MAP|{NAME}]")]
 )
 def test_a_port_that_trusts_the_tag_has_no_dscp_map(style, expected):
-    """Older images write references with the table."""
+    """Older images write references with the table. No tag's number is that of its class."""
     config_db = tables(PORT_QOS_MAP={"Ethernet0": {**MAPS, "dscp_to_tc_map": style}})
     rows = trusting_tags(config_db, "dut", ("Ethernet0",))
     row = rows["PORT_QOS_MAP"]["Ethernet0"]
     assert "dscp_to_tc_map" not in row and row["dot1p_to_tc_map"] == expected, row
-    assert rows["DOT1P_TO_TC_MAP"] == {NAME: IDENTITY}, rows
+    below = {str(tag): str((tag + 7) % 8) for tag in range(8)}
+    assert rows["DOT1P_TO_TC_MAP"] == {NAME: below}, rows
 
 
 def test_rows_are_as_wanted_inside_and_as_found_afterwards(switch):
