@@ -202,9 +202,9 @@ class Dut:
 def parse_config_db(host: Host, text: str) -> ConfigDb:
     """CONFIG_DB as `sonic-cfggen -d --print-data` prints it; raises QualificationError where that is no JSON object."""
     try:
-        config_db: ConfigDb = json.loads(text)
-    except ValueError as error:
+        config_db: ConfigDb = {**json.loads(text)}
+    except (TypeError, ValueError) as error:
         raise QualificationError(
-            f"{host.hostname}: `sonic-cfggen -d --print-data` printed no JSON: {cli_text.first_line(text)!r}"
+            f"{host.hostname}: `sonic-cfggen -d --print-data` printed no JSON object: {cli_text.first_line(text)!r}"
         ) from error
     return config_db

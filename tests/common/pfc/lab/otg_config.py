@@ -106,7 +106,7 @@ class TrafficBuilder:
         longer than that lasts."""
         if 0 < storm.limit_s < storm.needed_s:
             raise QualificationError(
-                f"{storm.name}: a storm of {storm.needed_s:.0f} s is needed, and each ends by itself after"
+                f"{storm.name}: a storm of {ceil(storm.needed_s)} s is needed, and each ends by itself after"
                 f" {storm.limit_s} s: the testbed's pfc_conditions need a storm_limit_s of {ceil(storm.needed_s)} or"
                 " more"
             )

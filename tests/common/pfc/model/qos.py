@@ -131,7 +131,7 @@ def read_shared_buffer(config_db: ConfigDb, device: str, asic: str) -> SharedBuf
     name."""
     pool = deviation("shared-buffer-pool", asic).value
     row = config_db.get("BUFFER_POOL", {}).get(pool)
-    if row is None or not str(row.get("size", "")).isdigit():
+    if row is None or not str(row.get("size", "")).isdecimal() or not int(row["size"]):
         found = sorted(config_db.get("BUFFER_POOL", {}))
         raise QualificationError(
             f"{device}: CONFIG_DB has no size in BUFFER_POOL|{pool} (pools found: {', '.join(found) or 'none'})"

@@ -193,8 +193,9 @@ def test_how_many_asics_a_switch_has(switch, count, said):
 
 @pytest.mark.parametrize(("command", "text", "said"), [
     ("sonic-cfggen -d --print-data", "Traceback ...\nline 2",
-     "vtb-t0-01: `sonic-cfggen -d --print-data` printed no JSON: 'Traceback ...'"),
-    ("sonic-cfggen -d --print-data", "", "vtb-t0-01: `sonic-cfggen -d --print-data` printed no JSON: ''"),
+     "vtb-t0-01: `sonic-cfggen -d --print-data` printed no JSON object: 'Traceback ...'"),
+    ("sonic-cfggen -d --print-data", "", "vtb-t0-01: `sonic-cfggen -d --print-data` printed no JSON object: ''"),
+    ("sonic-cfggen -d --print-data", "[]", "vtb-t0-01: `sonic-cfggen -d --print-data` printed no JSON object: '[]'"),
     ("show interfaces status", "no table", "`show interfaces status` printed no port: 'no table'"),
 ])
 def test_a_state_that_cannot_be_read_is_refused(switch, command, text, said):

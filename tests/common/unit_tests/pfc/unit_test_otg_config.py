@@ -104,9 +104,9 @@ def test_frames_carry_the_dscp_values_of_their_priority():
     assert (header.src.value, header.dst.value) == ("fc02::3", "fc02::2"), header
 
 
-def test_a_tag_carries_the_priority_too():
+def test_a_tag_says_the_class_by_the_number_above_it():
     packet = built(TEST, vlan_id=1000).packet
-    assert (type(packet[1]), packet[1].id.value, packet[1].priority.value) == (snappi.FlowVlan, 1000, 3), packet
+    assert (type(packet[1]), packet[1].id.value, packet[1].priority.value) == (snappi.FlowVlan, 1000, 4), packet
     assert snappi.FlowVlan not in [type(header) for header in built(TEST).packet], "no tag is asked for"
 
 
@@ -151,7 +151,7 @@ def test_a_storm_that_would_end_too_early_is_refused(needed_s, limit_s, refused)
         return
     with pytest.raises(QualificationError) as error:
         build([storm])
-    assert str(error.value) == ("Pause Storm: a storm of 75 s is needed, and each ends by itself after 60 s: the"
+    assert str(error.value) == ("Pause Storm: a storm of 76 s is needed, and each ends by itself after 60 s: the"
                                 " testbed's pfc_conditions need a storm_limit_s of 76 or more"), str(error.value)
 
 
