@@ -6,7 +6,9 @@ from fractions import Fraction
 import pytest
 
 from tests.common.pfc.cases.engine import unmet
-from tests.common.pfc.cases.watchdog.timers import StormOnTraffic, TimedStormsRun, _time_kept, validity
+from tests.common.pfc.cases.watchdog.timers import (
+    StormOnTraffic, TimedStormsRun, _at_edges, _time_kept, middle, validity,
+)
 from tests.common.pfc.lab.watchdog import DROP, Timers
 from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.model.measurement import PortUnderTest
@@ -100,3 +102,33 @@ def test_each_of_several_storms_has_to_be_a_measurement(wrong, lacking):
     first, last = storm_on_traffic(Timers(DROP), label="first", **wrong), storm_on_traffic(Timers(DROP), label="last")
     assert lacking_of(first, last) == lacking, wrong
     assert lacking_of(last, first) == lacking, wrong
+
+
+def timed(sent, number):
+    """One of three storms of 0.8 s on hardware, in which so much of its data was sent, and half of that lost."""
+    fps = Fraction(100_000, 8 * 1044) * 1_000_000
+    sent, due = round(fps * Fraction(4, 10) * sent), round(fps * Fraction(4, 10) * 3)
+    flow = FlowStats(FlowPlan("test", Role.TEST, 3, 1024, 40.0, seconds=3), False, sent, sent // 2)
+    free = FlowStats(FlowPlan("background", Role.BACKGROUND, 0, 1024, 40.0, seconds=3), False, due, due)
+    storm = FlowStats(FlowPlan("storm", Role.STORM, None, 64, fps=5960), False, round(5960 * 0.8), 0)
+    stats = {one.plan.name: one for one in (flow, free, storm)}
+    begun = {name: dataclasses.replace(one, frames_tx=0) for name, one in stats.items()}
+    return StormOnTraffic(SUBJECT, Timers(DROP), begun, stats, stats, False, "these times", number), flow
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_of_three_storms_on_hardware_the_one_in_the_middle_is_judged(order):
+    """One poll of the watchdog that came late, or one early, decides nothing."""
+    three = [timed(sent, number) for number, sent in enumerate((2.9, 2.8, 1.0), 1)]
+    measured = [three[place] for place in order]
+    assert middle(measured, lambda storm, flow: storm.detection_ms(flow)) == three[1], order
+    assert three[1][0].label == "these times, 2 of 3", three[1][0].label
+    assert middle(three[:1], lambda storm, flow: storm.detection_ms(flow)) == three[0], "one alone"
+
+
+def test_what_an_action_drops_before_and_after_it_is_counted():
+    """100 ms of a storm on hardware, at 40 % of the line; on an exact clock nothing."""
+    storm, flow = timed(2.8, 1)
+    assert _at_edges(storm, 3) == int(Fraction(100_000, 8 * 1044) * 1_000_000 * Fraction(4, 10) / 10), flow
+    assert _at_edges(storm, 4) == 0, "no flow of it"
+    assert _at_edges(dataclasses.replace(storm, exact=True), 3) == 0, "exact"
