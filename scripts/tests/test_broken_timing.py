@@ -49,6 +49,15 @@ class Odd(_Sent):
     changes = {6: 0x03, 16: 1, 19: 5, 59: 1}
 
 
+class Longer(_Sent):
+    """64 bytes longer than MAC control is, all of them zero."""
+
+    name = "longer"
+
+    def emitted(self, frame):
+        return frame + bytes(64) if frame[17] >> self.scope.priority & 1 else frame
+
+
 class OtherDestination(_Sent):
     """To 01:80:C2:00:00:02."""
 
@@ -209,6 +218,7 @@ APART = ("Ethernet20", "Ethernet92")  # its tx port is held for ever
 ODD = f"{FILE}:Odd@Ethernet72,priority=3"
 DESTINATION = f"{FILE}:OtherDestination@Ethernet72,priority=4"
 TYPE = f"{FILE}:OtherType@Ethernet76,priority=3"
+LONGER = f"{FILE}:Longer@Ethernet92,priority=4"
 CODE = f"{FILE}:OtherCode@Ethernet76,priority=4"
 PUNCTUAL = f"{FILE}:Punctual@Ethernet80"
 ODD_CHECKS = "source source-own enable-vector unused-times padding"
@@ -357,7 +367,7 @@ SENT_ONE = [
          "Ethernet68: expected a unicast source that is not zero in all ... pause frames captured, got ... others, the "
          "first with 00:00:00:00:00:00"),
     case(ONE, "malformed-pfc-sent@Ethernet68,priority=4", "FAIL PASS", f"eight-times length {UNTAKEN}",
-         "Ethernet68: expected at least 60 bytes and their FCS in all ... got ... others, the first with 32 bytes"),
+         "Ethernet68: expected 60 bytes and their FCS in all ... got ... others, the first with 32 bytes"),
     case(ONE, ODD, "FAIL PASS", ODD_CHECKS, "Ethernet72: expected an enable vector of some priorities, its upper "),
     case(ONE, DESTINATION, "FAIL PASS", f"destination {UNTAKEN}",
          "Ethernet72: expected 01:80:C2:00:00:01 as destination in all "),
@@ -376,6 +386,8 @@ SENT_ONE = [
 ]
 SENT_CASES = [
     *SENT_ONE,
+    case(ONE, LONGER, "FAIL PASS", "length",
+         "Ethernet92: expected 60 bytes and their FCS in all ... got ... others, the first with 124 bytes"),
     case(ONE, "xon-late@Ethernet88,priority=3", "FAIL PASS", "xon-level",
          "Ethernet88 priority 3: expected at least 5065 of the 5231 frames that were held left at XON, by xon=2288, "
          "xon_offset=2288 of pg_lossless_100000_5m_profile, got "),

@@ -264,6 +264,7 @@ def judge_pauses(run: PausesRun) -> Iterator[Check]:
     others = [priority for priority in PRIORITIES if priority not in enabled]
     yield from no_pause_counted("no-other-pause-counted", run, others, ", as none enabled it")
     yield from _pauses_are_no_data(run.subject, run.gained, run.allowed)
+    yield from _history_of_others(run, others)
     for priority in enabled:
         yield from _history_kept(run, priority)
 
@@ -290,16 +291,26 @@ def _pauses_are_no_data(subject: PortUnderTest, gained: PortCounts, own: PortCou
         yield fail_unless(name, place, frames <= allowed, expected, frames)
 
 
+def _history_of_others(run: PausesRun, others: Iterable[int]) -> Iterator[Check]:
+    """A priority that no frame enables is never paused, by the switch's own counters, where it has them."""
+    for priority in others:
+        for counter, what in ((PAUSED_US, "us counted as paused"), (ENDS, "ends of pauses counted")):
+            if (gained := run.history.get(counter.format(priority))) is not None:
+                place = at_priority(run.subject, priority)
+                yield none_of("no-other-pause-history", place, f"{what}, as no frame enabled it", gained)
+
+
 def _history_kept(run: PausesRun, priority: int) -> Iterator[Check]:
     """The storm is one pause, as long as it: by the switch's own counters, where they move. (A SAI that does not have
-    one says 0, or nothing.)"""
+    one says 0, or nothing. One that has the time of any priority has it of each.)"""
     place = at_priority(run.subject, priority)
     is_exact = not run.subject.tolerances.load_tolerance_percent
     pause_s = float(pause_seconds(MAX_QUANTA, run.subject.pair.speed_mbps))
     off = pause_s if is_exact else pause_s + STORM_S / 10  # real generators start late, and leave gaps
     added_up_s = 0.0 if is_exact else run.storm.frames_tx * pause_s  # a SAI may add up the quanta of each frame
     longest = max(STORM_S, added_up_s)
-    if paused_us := run.history.get(PAUSED_US.format(priority), 0):
+    paused_us = run.history.get(PAUSED_US.format(priority))
+    if paused_us is not None and any(run.history.get(PAUSED_US.format(one)) for one in PRIORITIES):
         expected = f"from {STORM_S - off:.6f} to {longest + off:.6f} s counted as paused"
         met = STORM_S - off <= paused_us / 1e6 <= longest + off
         yield fail_unless("pause-time-counted", place, met, expected, f"{paused_us / 1e6:.6f} s")

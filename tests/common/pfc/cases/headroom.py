@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from functools import partial
 from math import ceil, floor
@@ -16,9 +17,10 @@ from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES
 from ..model.cables import NS_PER_M, cable_metres, said_cable_length
 from ..model.checking import (
-    Place, at_least, at_priority, error_unless, fail_unless, none_of, nothing_received, priority_of,
+    Place, at_least, at_port, at_priority, error_unless, fail_unless, none_of, nothing_received, priority_of,
 )
 from ..model.counters import DutCounters
+from ..model.deviations import Deviation, deviation
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.qos import ConfigDb, PortQos
@@ -38,8 +40,8 @@ from .group_room import (
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
-    GROUPS, HEADROOM, QUEUES, SHARED, combined, delay_s, drops_delay_s, group_counts, of_group, of_port, owed_delay_s,
-    priority_groups, queues_used,
+    GROUPS, HEADROOM, PORTS, QUEUES, SHARED, combined, delay_s, drops_delay_s, group_counts, of_group, of_port,
+    owed_delay_s, own_frames, port_counts, priority_groups, queues_used,
 )
 from .targets import all_reached_lossless, each_reached_lossless, several_reached_lossless
 
@@ -54,6 +56,19 @@ OTHER_FRAME_BYTES = 1538  # LLDP, LACP or ARP with preamble and gap, that may be
 QUANTUM_BYTES = QUANTUM_BITS // 8
 EGRESS = "egress"
 """How the name of a pool begins where frames wait at the port by which they leave."""
+DEVIATIONS = (
+    Deviation(
+        "group-drops-at-port", ("8800_lc_48h",), "no",
+        "sonic-mgmt's QoS tests do not ask its ports for what a full lossless priority group drops (`PFCtest`,"
+        " Cisco-8800-LC-48H-C48)",
+        date(2026, 11, 28),
+    ),
+    Deviation(
+        "group-drops-at-port", (), "yes",
+        "what a full lossless priority group drops is in the port's IF_IN_DISCARDS (sonic-mgmt's `PFCtest`)",
+        date(2026, 11, 28),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -159,10 +174,14 @@ class HeadroomRun(HeldRun):
     Attributes:
         filled: tested priority -> how full its headroom got.
         others: each other lossless priority, of which nothing came in -> bytes that its headroom has had in it.
+        port_dropped: frames that the port where data entered dropped as they came in; None: it was not read.
+        own: how many frames more it may have dropped that no flow sent.
     """
 
     filled: Mapping[int, Filled]
     others: Mapping[int, int]
+    port_dropped: int | None = None
+    own: int = 0
 
     def place(self, priority: int) -> Place:
         """A priority of the port where data entered."""
@@ -176,7 +195,8 @@ class HeadroomRun(HeldRun):
     def details(self) -> dict[str, Any]:
         """What was sent, and how full headroom got."""
         headroom = {priority: filled.evidence() for priority, filled in self.filled.items()}
-        return {**super().details(), "headroom": headroom, "other_headroom_bytes": dict(self.others)}
+        return {**super().details(), "headroom": headroom, "other_headroom_bytes": dict(self.others),
+                "port_dropped_frames": self.port_dropped}
 
 
 def queues_delay_s(subject: PortUnderTest, config_db: ConfigDb) -> float | None:
@@ -190,14 +210,14 @@ def queues_delay_s(subject: PortUnderTest, config_db: ConfigDb) -> float | None:
 def measure_headroom(lab: Lab, target: Target, before: DutCounters, beyond: bool) -> HeadroomRun:
     """Reads the headroom behind the tx port, then fills it: a storm at the port under test shuts its queues, and a full
     line of the paused priorities comes in, for as long as headroom is for; `beyond`: for longer. Then there has to be
-    no room left, and drops, and the watermarks of queues and of shared bytes, are read too.
+    no room left, and drops by group and by port, and the watermarks of queues and of shared bytes, are read too.
 
     Raises:
         QualificationError: a step cannot be done, or the headroom leaves too little time to show anything.
     """
     subject = lab.subject
     tx = subject.pair.tx
-    drops, drops_s = ({"group_drops": GROUPS}, drops_delay_s(lab)) if beyond else ({}, 0.0)
+    drops, drops_s = ({"group_drops": GROUPS, "data": PORTS}, drops_delay_s(lab)) if beyond else ({}, 0.0)
     queues_s = queues_delay_s(subject, lab.config_db) if beyond else None
     marks = {
         "headroom_used": HEADROOM,
@@ -228,7 +248,11 @@ def measure_headroom(lab: Lab, target: Target, before: DutCounters, beyond: bool
     used = of_port(held.after.printed["headroom_used"], HEADROOM, tx.port)
     others = {priority: used[of.group] for priority, of in headroom.items()
               if priority not in target and of.group in used}
-    return HeadroomRun(**vars(held), filled=_filled(held, headroom, limits, used, to_the_cell), others=others)
+    filled = _filled(held, headroom, limits, used, to_the_cell)
+    port_dropped = _port_dropped(held) if beyond else None
+    return HeadroomRun(
+        **vars(held), filled=filled, others=others, port_dropped=port_dropped, own=own_frames(lab.clock.exact)
+    )
 
 
 def _quanta(
@@ -318,6 +342,13 @@ def _dropped(held: HeldRun) -> dict[int, int]:
     return combined(late, early, sub)
 
 
+def _port_dropped(held: HeldRun) -> int:
+    """Frames that the tx port dropped as they came in."""
+    port = held.subject.pair.tx.port
+    early, late = (port_counts(one.printed["data"], port) for one in (held.before, held.after))
+    return late.since(early).rx_dropped
+
+
 def was_used(run: HeadroomRun) -> Iterator[Check]:
     """Whether it was a measurement. Where nothing was lost, and the storm held everything, the sender must have gone on
     as it was told to, or nothing was shown. It did where the headroom of another priority shows something."""
@@ -366,6 +397,7 @@ def judge_overflow(run: HeadroomRun) -> Iterator[Check]:
     for judged, of in ((_counted, run.filled), (_limit, run.filled), (_full, overfilled)):
         for priority, filled in of.items():
             yield judged(run.place(priority), filled)
+    yield from _counted_by_port(run)
     for priority, filled in overfilled.items():
         yield from _threshold(run.place(priority), filled)
         yield from _queue_shown(run, priority, filled)
@@ -377,6 +409,18 @@ def _counted(place: Place, filled: Filled) -> Check:
     expected = f"{filled.missing} frames counted as dropped by priority group PG{filled.headroom.group}"
     assert filled.dropped is not None, "its drops were not read"
     return fail_unless("group-drops-counted", place, filled.dropped == filled.missing, expected, filled.dropped)
+
+
+def _counted_by_port(run: HeadroomRun) -> Iterator[Check]:
+    """The port counts what its priority groups drop. On hardware frames of the switch's own may be among them."""
+    if run.port_dropped is None or deviation("group-drops-at-port", run.subject.asic, DEVIATIONS).value == "no":
+        return
+    missing = sum(filled.missing for filled in run.filled.values())
+    port = run.subject.pair.tx.port
+    expected = f"{missing} frames counted as dropped by {port} (RX_DRP)"
+    expected += f" (or up to {run.own} more)" if run.own else ""
+    met = 0 <= run.port_dropped - missing <= run.own
+    yield fail_unless("port-drops-counted", at_port(run.subject, port), met, expected, run.port_dropped)
 
 
 def _limit(place: Place, filled: Filled) -> Check:

@@ -55,7 +55,8 @@ HOLD_S = 1.0
 STORM_S = 2
 START_LAG_S = 1.0
 LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full before the last ones came
-LEAST_BYTES = 60  # without FCS
+FRAME_LENGTH = 60  # of MAC control, without FCS
+FCS_BYTES = 4
 XON_OFFSETS = 4  # of the headroom: what a group of SENT-3 has to drain is more than what came after XOFF
 ZERO_MAC = "00:00:00:00:00:00"
 PORT_ADDRESSES = 1024  # of the block that a switch's own address begins: as many as the largest has ports
@@ -305,8 +306,8 @@ def _format(run: SentRun) -> Iterator[Check]:
     if sends_unused_times_as_zero(run.subject.asic):
         yield _each(run, "unused-times", "0 as the time of each priority that it does not enable",
                     lambda frame: str(list(frame.times)), _unused_are_zero)
-    yield _each(run, "length", f"at least {LEAST_BYTES} bytes and their FCS", lambda frame: f"{frame.length} bytes",
-                lambda frame: frame.length >= LEAST_BYTES)
+    yield _each(run, "length", f"{FRAME_LENGTH} bytes and their FCS", lambda frame: f"{frame.length} bytes",
+                _is_shortest)
     yield _each(run, "padding", "nothing but zero behind the times", lambda frame: frame.padding.hex(),
                 lambda frame: not any(frame.padding))
 
@@ -360,6 +361,12 @@ def _each(
 def _is_unicast(frame: ControlFrame) -> bool:
     """The lowest bit of the first byte marks a group address."""
     return frame.source != ZERO_MAC and not int(frame.source[:2], 16) & 1
+
+
+def _is_shortest(frame: ControlFrame) -> bool:
+    """MAC control has the length of the shortest frame (802.3 31.4.1). A generator may capture something else instead
+    of the FCS."""
+    return frame.length == FRAME_LENGTH or not frame.has_fcs and frame.length == FRAME_LENGTH + FCS_BYTES
 
 
 def _unused_are_zero(frame: ControlFrame) -> bool:

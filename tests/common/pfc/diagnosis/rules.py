@@ -130,6 +130,11 @@ def _some_lost(found: Symptoms) -> Symptoms:
     return _numbers(found.of("PFC", "FRAME", "TAG", "PAIRS"), ALL_FRAMES, gt).seen(none=False)
 
 
+def _too_long(found: Symptoms) -> Symptoms:
+    """Frames that have more bytes than are due."""
+    return _numbers(found, r"expected (\d+) bytes and their FCS .* with (\d+) bytes", lt)
+
+
 def _counted_too_often(found: Symptoms) -> Symptoms:
     """Those that count more frames dropped than were."""
     return _numbers(found, r"expected (\d+) frames counted as dropped .*, got (\d+)", lt)
@@ -488,6 +493,7 @@ PAUSES_SENT = (
          told_by=FurtherCase("HEAD-3", "measures the threshold")),
     Rule("no pause is sent for {who}, and its sender is not held", XOFF),
     Rule("the pause sent for {who} is not repeated in time", ("refreshed",)),
+    Rule("pause frames that are sent are longer than the 64 bytes of MAC control", ("length",), picks=_too_long),
     Rule("pause frames that are sent end too early, so that receivers discard them", ("length", "eight-times")),
     Rule(lambda found: "pause frames that are sent have " + ", ".join(
         words for name, words in FORMAT.items() if found.any(name)), tuple(FORMAT)),
@@ -520,11 +526,14 @@ REST = (
     Rule("dropped frames are counted as sent", (EXPLAINED,), _all("port-drops-counted"),
          _text("more in (Counter|TX_OK)")),
     Rule("frames that are dropped are counted more than once", ("port-drops-counted",), picks=_counted_too_often),
+    Rule("{port} does not count what its full priority groups drop", ("port-drops-counted",),
+         _none("group-drops-counted"), _text(r"dropped by \S+ \(RX_DRP\)"), is_port=True),
     Rule("dropped frames are not counted", ("port-drops-counted", "queue-drops-counted", "group-drops-counted")),
     Rule("the bytes of {who} are not counted as many as its frames have", ("bytes-agree",)),
     Rule("the bytes of {who} that are dropped are not those of its frames", ("drop-bytes-agree",)),
     Rule("the watermarks of the queues of {who} do not show what they held", ("queue-watermark",)),
-    Rule("the history of pauses of {who} is not what was received", ("pause-time-counted", "pause-ends-counted")),
+    Rule("the history of pauses of {who} is not what was received",
+         ("pause-time-counted", "pause-ends-counted", "no-other-pause-history")),
     Rule("the shared watermarks of {who} do not show what the buffer held", ("shared-watermark",)),
     Rule("the headroom watermarks of {who} show what another priority takes", ("other-headroom-unused",)),
     Rule("the bytes that {port} counts are not those of its frames", ("octets-agree",), is_port=True),

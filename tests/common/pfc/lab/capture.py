@@ -20,6 +20,7 @@ class ControlFrame:
         times: the pause times that it has, of priorities 0 to 7, in quanta.
         padding: what follows them, without the FCS.
         length: bytes without FCS.
+        has_fcs: whether its FCS was captured, and is right.
     """
 
     at_ns: int
@@ -31,6 +32,7 @@ class ControlFrame:
     times: tuple[int, ...]
     padding: bytes
     length: int
+    has_fcs: bool = False
 
     @property
     def pauses(self) -> dict[int, int]:

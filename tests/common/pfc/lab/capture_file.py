@@ -89,6 +89,7 @@ def decode(frame: bytes, at_ns: int = 0) -> ControlFrame:
         times=times[: max(0, len(body) - 4) // 2],
         padding=body[PFC_BYTES:],
         length=len(content),
+        has_fcs=content != frame,
     )
 
 

@@ -17,7 +17,7 @@ from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import EXACT, HARDWARE
-from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role
+from tests.common.pfc.model.traffic import FlowPlan, FlowStats, PauseFrame, Role, pfc_frame
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
@@ -230,6 +230,25 @@ def test_the_history_of_pauses(is_exact, paused_us, ends, bad):
     phases = {"storm": {"storm": replace(run.storm, frames_tx=29_800)}}
     run = replace(run, phases=phases, history={PAUSED_US.format(3): paused_us, ENDS.format(3): ends})
     made = [check.name for check in _history_kept(run, 3) if check.status is Status.FAIL]
+    assert made == bad, made
+
+
+@pytest.mark.parametrize("history, bad", [
+    ({}, []), ({PAUSED_US.format(3): 0, PAUSED_US.format(5): 0, ENDS.format(5): 0}, []),
+    ({PAUSED_US.format(3): 0, PAUSED_US.format(5): 5_000_000},
+     [("no-other-pause-history", 5), ("pause-time-counted", 3)]),
+    ({PAUSED_US.format(5): 5_000_000}, [("no-other-pause-history", 5)]),
+    ({PAUSED_US.format(3): 5_000_000, PAUSED_US.format(4): 0}, [("pause-time-counted", 4)]),
+    ({ENDS.format(3): 0, ENDS.format(5): 1}, [("no-other-pause-history", 5)]),
+])
+def test_the_history_of_other_priorities(history, bad):
+    """Only what is paused moves; and what has a counter that moves for another one moves too."""
+    subject, read = reading()
+    run = storm_of_empty_pauses(subject, read, read, 0)
+    storm = replace(run.storm, plan=replace(run.storm.plan, pause=pfc_frame([3, 4], 65535)), frames_tx=29_800)
+    run = replace(run, phases={"storm": {"storm": storm}}, history=history)
+    made = [(check.name, check.priority) for check in judge_pauses(run)
+            if "history" in check.name or "time" in check.name if check.status is Status.FAIL]
     assert made == bad, made
 
 

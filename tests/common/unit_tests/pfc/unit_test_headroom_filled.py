@@ -8,8 +8,8 @@ import pytest
 from tests.common.pfc.cases.group_profiles import profiles_command
 from tests.common.pfc.cases.group_room import GroupRoom
 from tests.common.pfc.cases.headroom import (
-    Delays, Filled, Headroom, HeadroomRun, _limit, _queue_shown, _shared_shown, _threshold, check_shared, covered,
-    queues_delay_s,
+    Delays, Filled, Headroom, HeadroomRun, _counted_by_port, _limit, _queue_shown, _shared_shown, _threshold,
+    check_shared, covered, queues_delay_s,
 )
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -71,6 +71,23 @@ def test_the_watermark_of_a_queue_that_held_everything(used, status):
     made = list(_queue_shown(HeadroomRun(**vars(run), filled={3: filled}, others={}), 3, filled))
     assert [check.status for check in made] == ([] if status is None else [status]), made
     assert all("watermark of queue UC3, which held 1024000" in check.expected for check in made), made
+
+
+@pytest.mark.parametrize("asic, port_dropped, own, status", [
+    ("", 300, 0, Status.PASS), ("", 299, 100, Status.FAIL), ("", 400, 100, Status.PASS), ("", 401, 100, Status.FAIL),
+    ("", 301, 0, Status.FAIL), ("", 0, 0, Status.FAIL), ("", None, 0, None),
+    ("cisco-8000 voq x86_64-8800_lc_48h_o-r0", 0, 0, None),
+])
+def test_a_port_counts_what_its_groups_drop(asic, port_dropped, own, status):
+    """The frames of both priorities; on hardware up to so many more."""
+    held = held_run(5000)
+    run = HeadroomRun(**{**vars(held), "subject": replace(held.subject, asic=asic)}, filled={
+        priority: Filled(Headroom(priority, "small", 30_720, 5), Delays(0, 1),
+                         FlowStats(FlowPlan("data", Role.TEST, priority, 1024), False, 1000, received), 0, None)
+        for priority, received in ((3, 900), (4, 800))
+    }, others={}, port_dropped=port_dropped, own=own)
+    made = list(_counted_by_port(run))
+    assert [check.status for check in made] == ([] if status is None else [status]), made
 
 
 @pytest.mark.parametrize("cells, headroom_cells, bad", [

@@ -4,10 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases.sent_pauses import _sent
+from tests.common.pfc.cases.sent_pauses import _is_shortest, _sent
+from tests.common.pfc.lab.capture_file import decode
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.unit_test_capture import XOFF, with_fcs
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 TESTED = 3
@@ -34,3 +36,13 @@ def test_another_priority_is_enabled(priority, quanta, status):
     assert {one.status for one in enabled.values()} == {Status.PASS}, checks
     others = [one for one in checks if one.name != "no-other-enabled" and one.status is not Status.PASS]
     assert not others, others
+
+
+@pytest.mark.parametrize(("frame", "is_right"), [
+    (XOFF, True), (with_fcs(XOFF), True), (XOFF + bytes(4), True),
+    (XOFF[:56], False), (with_fcs(XOFF[:56]), False),
+    (with_fcs(XOFF + bytes(4)), False), (XOFF + bytes(64), False), (with_fcs(XOFF + bytes(64)), False),
+])
+def test_a_pause_frame_is_a_shortest_frame(frame, is_right):
+    """With its FCS, without, or with zeros in its place, as a generator may capture it."""
+    assert _is_shortest(decode(frame)) == is_right, decode(frame)

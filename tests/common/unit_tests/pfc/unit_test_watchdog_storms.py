@@ -7,6 +7,7 @@ import pytest
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.parts import judge
 from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
+from tests.common.pfc.cases.watchdog.actions import _pauses_counted
 from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped, kept_lone_storm
 from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
@@ -17,6 +18,7 @@ from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.measurement import Measurement
 from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.model.scenario import Scenario, Storm
+from tests.common.pfc.model.tolerances import EXACT, HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.unit_tests.pfc.unit_test_watchdog_timers import SUBJECT as PAIR
 
@@ -140,6 +142,21 @@ def test_a_lone_storm_with_a_gap_is_no_measurement(gap, expected):
     over = {"storm": FlowStats(storm, False, 5960 * 60, 0, gap=gap)}
     run = WatchdogRun(SUBJECT, read(), read([FIRST]), read(), (3,), {"over": over}, Timers(DROP), QUEUES)
     assert [check.name for check in unmet(kept_lone_storm(run)) if check.name != "link-up"] == expected, gap
+
+
+@pytest.mark.parametrize("asic, tolerances, counted, expected", [
+    ("vs", EXACT, 29_800, []), ("vs", EXACT, 29_799, ["every-pause-counted"]),
+    ("vs", HARDWARE, 29_502, []), ("vs", HARDWARE, 22_350, ["every-pause-counted"]),
+    ("cisco-8000", HARDWARE, 22_350, []),
+])
+def test_pauses_that_come_while_the_watchdog_acts_are_counted(asic, tolerances, counted, expected):
+    """WD-1: nothing else would say that a storm goes on, but on a platform whose watchdog looks elsewhere."""
+    storm = FlowPlan("storm", Role.STORM, None, 64, fps=5960, pause=pfc_frame((3,), 65535))
+    over = {"storm": FlowStats(storm, False, 29_800, 0)}
+    after = replace(read(), pfc_rx={**read().pfc_rx, FIRST: (0, 0, 0, counted, 0, 0, 0, 0)})
+    subject = replace(SUBJECT, asic=asic, tolerances=tolerances)
+    run = WatchdogRun(subject, read(), read([FIRST]), after, (3,), {"over": over}, Timers(DROP), QUEUES)
+    assert [check.name for check in unmet(_pauses_counted(run))] == expected, counted
 
 
 def restored_run(sent=((3, 9),)):

@@ -9,6 +9,7 @@ from functools import partial
 from ...lab.generator import SETTLE_S
 from ...lab.lab import Lab
 from ...lab.watchdog import ALERT, DROP, FORWARD, Timers
+from ...lab.watchdog_deviations import counts_pauses_to_restore
 from ...model.checking import at_priority, everything_received, fail_unless, nothing_received, priority_of
 from ...model.counters import DutCounters
 from ...model.ports import PortPair
@@ -17,6 +18,7 @@ from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
 from ..ingress import faster_port
+from ..pause_counts import counted_for
 from .checks import WatchdogRun, acted, detected, is_dropped, no_other_storm, restored, validity, works_again
 from .steps import early_frames, storm_traffic, storms_and_again, watching_pair
 from .watched import all_watched, all_watched_changing, all_watched_forwarding, each_watched, several_watched
@@ -67,6 +69,7 @@ def judge(run: WatchdogRun) -> Iterator[Check]:
     yield from acted(run)
     yield from restored(run)
     yield from _frames_counted(run)
+    yield from _pauses_counted(run)
     yield from works_again(run)
 
 
@@ -93,6 +96,14 @@ def _frames_counted(run: WatchdogRun) -> Iterator[Check]:
             yield fail_unless("frames-counted", place, met, expected, f"{seen[0]}/{seen[1]}")
 
 
+def _pauses_counted(run: WatchdogRun) -> Iterator[Check]:
+    """Each pause of the storm was counted, also while the watchdog acted: by them it sees that the storm goes on. Of a
+    platform whose watchdog does not go by them nothing is said."""
+    if counts_pauses_to_restore(run.subject.asic):
+        for priority in run.tested:
+            yield counted_for(run, run.flows("over", Role.STORM), priority, "once the storm had stopped ")
+
+
 def judge_alert(run: WatchdogRun) -> Iterator[Check]:
     """The storm is detected, counted and over; meanwhile what leaves by the port is held, as it is without a watchdog,
     and its sender with it. Nothing is lost."""
@@ -116,6 +127,7 @@ def judge_alert(run: WatchdogRun) -> Iterator[Check]:
     yield from restored(run)
     drained = [flow for flow in run.flows("over", Role.TEST) if flow.plan.leaves == pair.rx.port]
     yield from everything_received("held-frames-drained", subject, drained, "once the storm had stopped")
+    yield from _pauses_counted(run)
     yield from works_again(run)
 
 
