@@ -10,6 +10,7 @@ from scripts.campaign.broken_testbed import connected_ports
 from scripts.tests.broken import Bench, broken_bench
 from tests.common.pfc.accounting.auditor import BookAuditor
 from tests.common.pfc.accounting.bystanders import with_bystanders
+from tests.common.pfc.cables.auditor import CableAuditor
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import port_cases, targets
 from tests.common.pfc.cases.qualifier import Qualifier
@@ -59,6 +60,25 @@ SEEN = {
     "-@Ethernet36": ("PFC-1", "PFC-3", "PFC-4", *(f"FRAME-{number}" for number in range(1, 11)), "COUNT-2"),
 }
 """The same, and cases that know; `-`: nothing is broken there."""
+FILE = "sibling.py"
+FILES = {FILE: '''
+from dataclasses import replace
+
+from virtual_testbed.dataplane.model.hooks import Fault
+
+
+class SiblingDown(Fault):
+    """While the port `of` is shut down the link of another one of its module is down too."""
+
+    name, options, port_options = "sibling-down", ("of", "sibling"), ("of", "sibling")
+    is_shut = False
+
+    def takes_effect(self, before, config):
+        if config.name == self.values["of"]:
+            self.is_shut = not config.admin_up
+        return replace(config, admin_up=False) if self.is_shut and config.name == self.values["sibling"] else config
+'''}
+SIBLING = f"{FILE}:SiblingDown@*,of=Ethernet100,sibling=Ethernet104"
 BROKEN = {found for fault in (*ELSEWHERE, *MISCOUNTED, *UNSEEN) for found in re.findall(r"@(Ethernet\d+)", fault)}
 BY_ID = {case.plan_id: case for case in port_cases()}
 
@@ -69,7 +89,7 @@ pytestmark = pytest.mark.slow("a case with closed accounting on each switch that
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """A switch with all of these."""
     folder: Path = tmp_path_factory.mktemp("accounting")
-    with broken_bench(folder, [*ELSEWHERE, *MISCOUNTED, *UNSEEN]) as found:
+    with broken_bench(folder, [*ELSEWHERE, *MISCOUNTED, *UNSEEN, SIBLING], FILES) as found:
         yield found
 
 
@@ -81,9 +101,9 @@ def audited(
     sound = [port for port in connected_ports() if port.port in (rx, tx) or port.port not in BROKEN]
     plan = with_bystanders(plan_port(bench.dut, connected_ports(), rx, tx), sound)
     lab = open_lab(plan, bench.dut, bench.api, bench.clock)
-    lab = replace(lab, subject=replace(lab.subject, tolerances=tolerances))
+    lab = replace(lab, subject=replace(lab.subject, tolerances=tolerances, changeable=True))
     qualifier = Qualifier(lab, [BookAuditor()] if auditors is None else auditors)
-    return qualifier.qualify(case, targets(case, plan.subject)[0])
+    return qualifier.qualify(case, targets(case, lab.subject)[0])
 
 
 @pytest.mark.parametrize("fault", ELSEWHERE)
@@ -155,6 +175,30 @@ def test_a_testbed_may_vouch_for_them(bench: Bench) -> None:
     assert {verdict.status for verdict in outcome.verdicts} == {Status.PASS}
     [check] = {one for verdict in outcome.verdicts for one in verdict.checks if one.name == "storm-arrived"}
     assert (check.status, check.required) == (Status.ERROR, False), check
+
+
+@pytest.mark.parametrize(("auditors", "plan_id", "status", "said"), [
+    ([BookAuditor()], "FLAP-3", Status.FAIL, r"Ethernet\d+ priority 0: expected all \d+ frames sent .*beside the case"),
+    ([CableAuditor()], "FLAP-7", Status.ERROR, "no link down, got the link of Ethernet104 went down and up"),
+])
+def test_a_port_that_goes_down_with_the_one_under_test_is_seen(
+    bench: Bench, auditors: list[Auditor], plan_id: str, status: Status, said: str
+) -> None:
+    """What it lost, and where nothing is sent meanwhile its link."""
+    outcome = audited(bench, "Ethernet100", "Ethernet36", BY_ID[plan_id], auditors=auditors)
+    reasons = [reason for verdict in outcome.verdicts for reason in verdict.messages]
+    assert status in {verdict.status for verdict in outcome.verdicts}, reasons
+    assert any(re.search(said, reason) for reason in reasons), reasons
+
+
+@pytest.mark.parametrize("plan_id", ["FLAP-1", "FLAP-2", "FLAP-3", "FLAP-4", "FLAP-6", "FLAP-7", "TAG-2", "LSET-11"])
+def test_beside_a_port_whose_link_goes_down_nothing_happens(bench: Bench, plan_id: str) -> None:
+    """Of a switch without a fault."""
+    outcome = audited(bench, "Ethernet36", "Ethernet84", BY_ID[plan_id], auditors=[BookAuditor(), CableAuditor()])
+    assert [reason for verdict in outcome.verdicts for reason in verdict.messages] == []
+    checks = {check.name for verdict in outcome.verdicts for check in verdict.checks}
+    assert "counter-explained" not in checks, checks
+    assert ("bystander-unaffected" in checks) == plan_id.startswith("FLAP"), checks
 
 
 def test_ports_without_a_fault_pass(bench: Bench) -> None:

@@ -168,6 +168,25 @@ class Rising(Fault):
 
     def drop_one_in(self, queue, lossless, frames):
         return 4
+
+
+class PausesForDeadPort(Fault):
+    """While the port `of` is shut down the port `at` pauses its sender for it; it counts so, that is."""
+
+    name, options, port_options = "pauses-for-dead-port", ("of", "at"), ("of", "at")
+    is_shut, pauses = False, 0
+
+    def takes_effect(self, before, config):
+        if config.name == self.values["of"]:
+            self.is_shut = not config.admin_up
+        return config
+
+    def published(self, key, fields):
+        counter = "SAI_PORT_STAT_PFC_3_TX_PKTS"
+        if key != self.values["at"] or counter not in fields:
+            return fields
+        self.pauses += 100 * self.is_shut
+        return {**fields, counter: str(int(fields[counter]) + self.pauses)}
 '''}
 PAGES = {"TIME": "time-pauses.md", "CLASS": "class-interplay.md", "SENT": "sent-pause-frames.md",
          "FLAP": "flap-link.md"}
@@ -413,6 +432,9 @@ SENT_CASES = [
     case(ALL, "xoff-wrong-priority@Ethernet84,priority=3", "FAIL FAIL", f"no-other-enabled xoff-sent {UNTAKEN}",
          "Ethernet84 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
 ]
+DEAD = f"{FILE}:PausesForDeadPort@*,of=Ethernet8,at=Ethernet64"
+UNASKED_LOSSY, UNASKED_LOSSLESS = (f"pfc-unasked@Ethernet44,priority={priority},period_ms=1000" for priority in (0, 3))
+PAUSED = "no-other-back-pressure no-pause-sent-after"
 RISEN = "clean-flow pause-ended-with-link flows-after-flap tx-drop-while-down no-pause-counted-after"
 FLAP_CASES = [  # the last ones leave a port shut for ever, whose frames fill the switch
     case(flap.QUIET, "watchdog-false-alarm@Ethernet28", "FAIL FAIL", f"{RISEN} no-storm-detected",
@@ -422,6 +444,18 @@ FLAP_CASES = [  # the last ones leave a port shut for ever, whose frames fill th
       for plan in (flap.IN_STORM, flap.SHUTDOWN)),
     case(flap.UP_IN_STORM, RISING, "FAIL FAIL",
          "clean-flow flows-after-flap tx-drop-while-down no-pause-counted-after", "Ethernet28: expected TX_DRP of "),
+    case(flap.SHUTDOWN, DEAD, "FAIL PASS", "no-pause-sent-after",
+         "Ethernet64 priority 3: expected 0 PFC frames sent out of Ethernet64 for a port whose link is down, or "
+         "was, got "),
+    *on(
+        ("Ethernet68", "Ethernet44"),
+        case(flap.QUIET, UNASKED_LOSSY, "FAIL FAIL", PAUSED,
+             "Ethernet44 priority 0: expected 0 PFC frames sent out of Ethernet44, got "),
+        *(case(plan, UNASKED_LOSSLESS, "FAIL FAIL", PAUSED,
+               "Ethernet44 priority 3: expected 0 PFC frames sent out of Ethernet44 for a port whose link is down, or "
+               "was, got ")
+          for plan in (flap.QUIET, flap.IN_STORM, flap.SHUTDOWN, flap.UP_IN_STORM)),
+    ),
     *on(
         ("Ethernet92", "Ethernet0"),
         case(flap.UP_IN_STORM, "pause-ignored-after-link-up@Ethernet92", "FAIL PASS", "held-from-link-up",

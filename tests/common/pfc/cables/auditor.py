@@ -13,6 +13,8 @@ from .soundness import Soundness, look, unsound
 
 OF_MALFORMED_FRAMES = ("FRAME", "PAIRS")
 """Families that send control frames which are not as the standard has them: a switch may count these as errors."""
+LINKS_DOWN = ("FLAP", "TAG-2")
+"""Cases that take links of their own ports down: of the bystanders none may go down with them."""
 
 
 class CableAuditor:
@@ -37,8 +39,10 @@ class CableAuditor:
         """For each port that was measured over a bad cable a check of each metric, which is ERROR."""
         now = look(labs)
         malformed = case.plan_id.startswith(OF_MALFORMED_FRAMES)
+        is_flap = case.plan_id.startswith(LINKS_DOWN)
         for lab in labs:
-            cables = {port: now[port].since(self._before.get(port, now[port])) for port in lab.subject.ports}
+            ports = [port.port for port in lab.subject.bystanders] if is_flap else lab.subject.ports
+            cables = {port: now[port].since(self._before.get(port, now[port])) for port in ports}
             found = [sentence for port, cable in cables.items() for sentence in unsound(port, cable, malformed)]
             self._reasons[lab.port] = "; ".join(found)
         return [_checks(lab, self._reasons[lab.port]) for lab in labs]

@@ -85,8 +85,7 @@ class Procedure(Generic[RunT]):
         validity: checks of the measurement itself, best cause first: unless all are PASS nothing is judged.
         judge: checks of the switch.
         targets: what the case is about on a port.
-        is_audited: whether auditors look on: all its frames enter and leave by ports of the switch under test, whose
-            links stay up.
+        is_audited: whether auditors look on: all its frames enter and leave by ports of the switch under test.
     """
 
     measure: Callable[[Lab, Target, DutCounters], RunT]

@@ -58,9 +58,9 @@ MeasureParts = Callable[[Lab, Target, DutCounters], RunInParts]
 """The course of such a case, as of `Procedure.measure`."""
 
 
-def in_parts(measure: MeasureParts, targets: Targets, is_audited: bool = True) -> Procedure[RunInParts]:
+def in_parts(measure: MeasureParts, targets: Targets) -> Procedure[RunInParts]:
     """The procedure of a case that is measured so: its checks are those of its parts."""
-    return Procedure(measure, validity, judge, targets, is_audited)
+    return Procedure(measure, validity, judge, targets)
 
 
 def validity(run: RunInParts) -> Iterator[Check]:

@@ -57,7 +57,7 @@ def after_a_restart(procedure: Procedure[Any]) -> Procedure[Any]:
         restart_pair(lab)
         return procedure.measure(lab, target, settled_counters(lab))
 
-    return replace(procedure, measure=measure, is_audited=False)
+    return replace(procedure, measure=measure)
 
 
 def restart_in_storm(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
@@ -100,6 +100,6 @@ def judge_interrupted(run: WatchdogRun) -> Iterator[Check]:
 
 CASES: Table = {
     SHARED_AFTERWARDS: after_a_restart(MANY_TO_ONE[TOO_MUCH_OF_BOTH]),
-    SHUTDOWN_WATCHED: in_parts(restart_in_storm, all_watched_changeable, is_audited=False),
+    SHUTDOWN_WATCHED: in_parts(restart_in_storm, all_watched_changeable),
     HELD_AFTERWARDS: after_a_restart(storm_case(pfc_1_at_its_load, all_lossless)),
 }

@@ -27,7 +27,9 @@ TIMED = ("paused-long-enough", *HELD)
 LOST = ("resumed", "background-unaffected", "test-unaffected", "held-frames-drained", "nothing-lost")
 OTHERS = ("background-unaffected", "test-unaffected")
 XOFF = ("xoff-sent", "back-pressure", "hop-back-pressure")
-OTHER_PFC = ("no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure", "no-back-pressure")
+OTHER_PFC = (
+    "no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure", "no-back-pressure",
+    "no-pause-sent-after")
 EXPLAINED = "counter-explained"
 CONGESTED = ("M2O-2", "M2O-3", "SPEED-2")
 """Test cases in which lossy frames have to be dropped."""
@@ -479,6 +481,8 @@ SHARES = Rule("the line is not shared by the queues' weights: {who}", ("share-by
 PAUSES_SENT = (
     Rule("pause frames for others end the pauses of {who}", ("no-other-enabled",), picks=_text("a time of 0 each")),
     Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "M2O-7", "SPEED-2")),
+    Rule("senders of {who} are paused for a port whose link is down", OTHER_PFC,
+         _both(_only("FLAP"), _all("no-pause-sent-after"))),
     SHARES.where(_only("M2O", "SPEED", "FLAP-5")),
     Rule("pauses of {who} are sent although nothing is congested", OTHER_PFC, _all("no-back-pressure")),
     Rule("pauses of {who} that hold its senders are sent out of {port}, not there", (EXPLAINED,),

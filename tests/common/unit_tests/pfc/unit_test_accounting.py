@@ -10,6 +10,7 @@ from tests.common.pfc.accounting.books import (
     TX_OK, Counter, books_of,
 )
 from tests.common.pfc.accounting.explained import ANY, Explained, explained, together
+from tests.common.pfc.accounting.totals import FlowTotals
 from tests.common.pfc.cases.engine import sending
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import port_cases
@@ -19,6 +20,7 @@ from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.ports import PortPair
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
+from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Status
 from tests.common.unit_tests.pfc.fakes import IDENTITY, FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
@@ -245,6 +247,47 @@ def test_what_is_sent_by_another_lab_of_the_port_counts_too() -> None:
         send(lab)
         [checks] = auditor.audit([lab], SINGLE_LOSSLESS)
         assert "counter-explained" in {one.name for one in checks if one.status is Status.FAIL}, family
+
+
+@pytest.mark.parametrize(("plan_id", "speed_mbps", "exact", "expected"), [
+    ("FLAP-3", 100_000, True, ["bystander-unaffected"]),
+    ("FLAP-3", 100_000, False, ["bystander-unaffected"]),
+    ("FLAP-3", 25_000, True, ["bystander-unaffected"]),
+    ("FLAP-3", 25_000, False, []),
+    ("TAG-2", 100_000, True, ["bystander-unaffected"]),
+])
+def test_of_a_case_that_takes_links_down_bystanders_alone_are_compared(
+    monkeypatch: pytest.MonkeyPatch, plan_id: str, speed_mbps: int, exact: bool, expected: list[str]
+) -> None:
+    """Its own frames may get lost, or be flooded on a switch that may be real: to a slower port they are too many."""
+    world = FakeWorld()
+    plan = plan_port(Dut(CountingHost(world)), TESTER_PORTS, "Ethernet0", None)
+    ports = [replace(SUBJECT.pair.rx, port=port, speed_mbps=speed_mbps) for port in ("E1", "E2")]
+    lab = open_lab(plan, Dut(CountingHost(world)), FakeApi(world), FakeClock(world))
+    lab = replace(lab, subject=replace(lab.subject, bystanders=tuple(ports)))
+    monkeypatch.setattr(type(lab.clock), "exact", exact)
+    monkeypatch.setattr(FlowTotals, "take", lambda _: [DATA, STORM, replace(BESIDE, frames_rx=4)])
+    auditor = BookAuditor()
+    auditor.begin(lab)
+    [checks] = auditor.audit([lab], PlanCase("a case", plan_id))
+    bad = [one.name for one in checks if one.status is not Status.PASS]
+    assert bad == expected and "counter-explained" not in {one.name for one in checks}, checks
+
+
+def test_statistics_that_cannot_be_read_after_such_a_case_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the case itself found is not lost by it."""
+    world = FakeWorld()
+    plan = plan_port(Dut(CountingHost(world)), TESTER_PORTS, "Ethernet0", None)
+    lab = open_lab(plan, Dut(CountingHost(world)), FakeApi(world), FakeClock(world))
+
+    def refuse(_: FlowTotals) -> list[FlowStats]:
+        raise QualificationError("no statistics")
+
+    monkeypatch.setattr(FlowTotals, "take", refuse)
+    auditor = BookAuditor()
+    auditor.begin(lab)
+    [[check]] = auditor.audit([lab], PlanCase("a case", "FLAP-1"))
+    assert (check.name, check.status) == ("counters-read", Status.ERROR) and "no statistics" in check.message, check
 
 
 def send(lab: Lab) -> None:

@@ -172,6 +172,23 @@ def test_frames_that_are_malformed_on_purpose_are_no_fault_of_the_cable(family):
     assert "went down" in audit(lab, lambda: host.flaps.update({RX: "2"}), f"{family}-1"), "nor a link"
 
 
+@pytest.mark.parametrize("plan_id", ["FLAP-1", "FLAP-7", "TAG-2"])
+def test_links_that_a_case_takes_down_are_not_the_cables_fault(plan_id):
+    """Those of bystanders are."""
+    lab, host, api = make_lab()
+    beside = replace(lab.subject.pair.rx, port="Ethernet4")
+    lab = replace(lab, subject=replace(lab.subject, bystanders=(beside,)))
+
+    def flap():
+        host.flaps = {RX: "2", TX: "2"}
+        host.spoiled = {RX: "5"}
+        api.counted = {f"rx {RX}": 1}
+
+    assert audit(lab, flap, plan_id) == "", "it takes them down itself"
+    said = audit(lab, lambda: host.flaps.update({"Ethernet4": "1"}), plan_id)
+    assert said.endswith("got the link of Ethernet4 went down and up: 1 changes counted by the switch"), said
+
+
 def test_a_switch_that_cannot_be_read_is_told():
     lab, host, _ = make_lab()
     host.shell = lambda command, **options: {"stdout": "", "rc": 255, "stderr": "gone"}

@@ -36,6 +36,16 @@ def test_what_is_not_known_is_said_as_it_was_found():
     assert not said.is_certain and said.cause == f"of-another-suite: {WHERE}: expected all frames, got 12", f"{said}"
 
 
+@pytest.mark.parametrize("cases, cause", [
+    (["FLAP-3"], "senders of priority 3 are paused for a port whose link is down"),
+    (["FLAP-3", "LOAD-1"], "pauses of priority 3 are sent although nothing is congested"),
+])
+def test_senders_that_are_paused_for_a_dead_port_are_told_from_those_that_always_are(cases, cause):
+    names = {"FLAP-3": "no-pause-sent-after", "LOAD-1": "no-back-pressure"}
+    found = diagnose([(case, verdict(bad(names[case]))) for case in cases])
+    assert len(found) == 1 and found[0].cause.startswith(f"{cause} ("), f"{found}"
+
+
 def test_an_error_without_a_check_is_its_own_sentence_and_a_pass_has_none():
     found = diagnose([("PFC-1", verdict(error="the generator went away"))])
     assert [one.cause for one in found] == ["the generator went away"], f"{found}"

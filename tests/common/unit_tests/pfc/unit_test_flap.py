@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.cases.flap import (
-    AFTER, BEFORE, DOWN, UP, FlapRun, came_up_in_storm, flap_validity, held_from_the_first,
+    AFTER, BEFORE, DOWN, UP, FlapRun, came_up_in_storm, flap_validity, held_from_the_first, nobody_held,
 )
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.model.ports import PortState
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
@@ -76,3 +77,44 @@ def test_a_link_that_comes_up_in_a_storm(leaked, storm_s, free_s, exact, name):
     run = FlapRun(subject, down, down, after, (3,), {DOWN: early, UP: late}, down, down, None, exact)
     bad = [check for check in (*came_up_in_storm(run), *held_from_the_first(run)) if check.status is not Status.PASS]
     assert [check.name for check in bad][:1] == [name] * bool(name), bad
+
+
+def sent_too_many(gains, slower=False, exact=True, **ways):
+    """The checks that fail where the sender is sent pauses between the readings before the flap, while the link was
+    down, still down, and after it. `slower`: the switch has a slower port."""
+    dut = Dut(FakeHost(FakeWorld()))
+    subject, first = plan_port(dut, TESTER_PORTS, "Ethernet0", None).subject, dut.counters()
+    if slower:
+        first = replace(first, interfaces={**first.interfaces, "Ethernet8": PortState(True, True, 25_000)})
+    readings = [first]
+    for gain in gains:
+        counts = tuple(count + gain.get(number, 0) for number, count in enumerate(readings[-1].pfc_tx["Ethernet64"]))
+        readings.append(replace(first, pfc_tx={**first.pfc_tx, "Ethernet64": counts}))
+    before, down, still_down, after = readings
+    phases = {UP: {}} if ways.get("comes_up_in_storm") else {}
+    watched = before if ways.get("quiet") else None
+    run = FlapRun(subject, before, down, after, (3, 4), phases, still_down, still_down, watched, exact)
+    bad = [check for check in nobody_held(run) if check.status is not Status.PASS]
+    assert all(check.where.startswith("vtb-t0-01 Ethernet64 priority ") for check in bad), bad
+    return [(check.name, check.priority) for check in bad]
+
+
+@pytest.mark.parametrize(("gains", "ways", "failed"), [
+    (({3: 2}, {}, {}), {}, []),
+    (({3: 2}, {3: 1}, {}), {}, [("no-pause-sent-after", 3)]),
+    (({3: 2}, {}, {4: 1}), {}, [("no-pause-sent-after", 4)]),
+    (({3: 2}, {}, {4: 9}), {"comes_up_in_storm": True}, []),
+    (({3: 2}, {3: 9}, {4: 9}), {"comes_up_in_storm": True}, [("no-pause-sent-after", 3)]),
+    (({3: 2}, {}, {}), {"quiet": True}, [("no-pause-sent-after", 3)]),
+    (({3: 2}, {}, {}), {"quiet": True, "exact": False}, []),
+    (({}, {3: 9}, {}), {"exact": False}, [("no-pause-sent-after", 3)]),
+    (({}, {3: 9}, {}), {"exact": False, "slower": True}, []),
+    (({}, {3: 9}, {}), {"slower": True}, [("no-pause-sent-after", 3)]),
+    (({0: 1}, {}, {}), {}, [("no-other-back-pressure", 0)]),
+    (({}, {}, {0: 1}), {"comes_up_in_storm": True, "exact": False, "slower": True}, [("no-other-back-pressure", 0)]),
+])
+def test_nobody_is_paused_for_a_port_whose_link_is_down(gains, ways, failed):
+    """A pause as the link goes down is right where a storm held frames, or time is not exact; one that comes while it
+    is down is not, unless frames may be flooded to a slower port. Lossy priorities have none at any time."""
+    found = sent_too_many(gains, **ways)
+    assert found == failed, found
