@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 LEAST_CELL_BYTES = 80
-MOST_CELL_BYTES = 384
-"""Cells of the switches that SONiC runs on: 80 bytes (Tofino) to 384 (Cisco 8000)."""
+MOST_CELL_BYTES = 420
+"""Cells of the switches that SONiC runs on: 80 bytes (Tofino) to 420 (Tomahawk 6, sonic-mgmt's qos_params.th6.yaml)."""
 BORDER_CELLS = 1
 """Cells that may be left over where shared bytes end: as much as a cell is too large, or another group took before.
 (What headroom had in it is known by its watermark.)"""

@@ -58,15 +58,28 @@ EGRESS = "egress"
 """How the name of a pool begins where frames wait at the port by which they leave."""
 DEVIATIONS = (
     Deviation(
+        "headroom-kept-back-bytes", ("mellanox",), str(123 * 144),
+        "the pipeline keeps a part of headroom: 95 cells of 96 bytes to 123 of 144, by ASIC and speed (sonic-mgmt,"
+        " tests/qos/files/mellanox/qos_param_generator.py)",
+        date(2026, 11, 30),
+    ),
+    Deviation("headroom-kept-back-bytes", (), "0", "frames have all of the headroom", date(2026, 11, 30)),
+    Deviation(
+        "headroom-of-others", ("mellanox",), "yes",
+        "of a shared pool of headroom a group may take that of others (sonic-mgmt, the same)",
+        date(2026, 11, 30),
+    ),
+    Deviation("headroom-of-others", (), "no", "no group takes more than its profile has", date(2026, 11, 30)),
+    Deviation(
         "group-drops-at-port", ("8800_lc_48h",), "no",
         "sonic-mgmt's QoS tests do not ask its ports for what a full lossless priority group drops (`PFCtest`,"
         " Cisco-8800-LC-48H-C48)",
-        date(2026, 11, 28),
+        date(2026, 11, 30),
     ),
     Deviation(
         "group-drops-at-port", (), "yes",
         "what a full lossless priority group drops is in the port's IF_IN_DISCARDS (sonic-mgmt's `PFCtest`)",
-        date(2026, 11, 28),
+        date(2026, 11, 30),
     ),
 )
 
@@ -117,6 +130,8 @@ class Filled:
         queue_used: the most bytes that the priority's queue of the port under test has held, by the switch's watermark;
             None: the switch does not say, or it was not read.
         shared_used: the most shared bytes that the priority group has had, by the switch's watermark; None: likewise.
+        kept_back: bytes of the headroom that the switch keeps for itself.
+        groups: of how many groups a full one may take the headroom.
     """
 
     headroom: Headroom
@@ -127,6 +142,8 @@ class Filled:
     before_xoff: Fraction | None = None
     queue_used: int | None = None
     shared_used: int | None = None
+    kept_back: int = 0
+    groups: int = 1
 
     @property
     def missing(self) -> int:
@@ -280,6 +297,8 @@ def _filled(
 ) -> dict[int, Filled]:
     """Tested priority -> how full its headroom got. `used`: the headroom watermarks of the tx port's groups."""
     tx = held.subject.pair.tx
+    asic = held.subject.asic
+    takes_others = deviation("headroom-of-others", asic, DEVIATIONS).value == "yes"
     printed = held.after.printed
     dropped = _dropped(held) if "group_drops" in printed else None
     queues = queues_used(printed.get("queues_used", ""), held.subject.pair.rx.port)
@@ -298,6 +317,8 @@ def _filled(
             before_xoff=of.room.before_xoff(len(limits), taken, used_there) if of.room is not None and alike else None,
             queue_used=queues.get(priority),
             shared_used=shared.get(of.group),
+            kept_back=int(deviation("headroom-kept-back-bytes", asic, DEVIATIONS).value),
+            groups=len(held.subject.qos.lossless) if takes_others and of.room and of.room.pool_headroom else 1,
         )
     return found
 
@@ -425,9 +446,9 @@ def _counted_by_port(run: HeadroomRun) -> Iterator[Check]:
 
 def _limit(place: Place, filled: Filled) -> Check:
     """No more headroom is used than the profile gives, the rest of its last unit of cells apart."""
-    headroom = filled.headroom
-    expected = f"no more than the {headroom.xoff_bytes} bytes of {headroom.profile} used"
-    met = filled.used < headroom.xoff_bytes + UNIT_CELLS * (filled.cell or MOST_CELL_BYTES)
+    most = filled.groups * filled.headroom.xoff_bytes
+    expected = f"no more than the {most} bytes of {filled.headroom.profile} used"
+    met = filled.used < most + UNIT_CELLS * (filled.cell or MOST_CELL_BYTES)
     return fail_unless("headroom-limit", place, met, expected, filled.used)
 
 
@@ -437,7 +458,7 @@ def _full(place: Place, filled: Filled) -> Check:
     xoff_bytes = filled.headroom.xoff_bytes
     frame_bytes = int(filled.flow.plan.mean_bytes)
     beside = 0 if frame_bytes < LEAST_CELL_BYTES else frame_bytes
-    least = xoff_bytes - beside - (filled.cell or MOST_CELL_BYTES) + 1
+    least = xoff_bytes - filled.kept_back - beside - (filled.cell or MOST_CELL_BYTES) + 1
     return at_least(
         "headroom-full", place, least, f"of the {xoff_bytes} bytes used before frames are dropped", filled.used
     )

@@ -14,6 +14,7 @@ from tests.common.pfc.accounting.totals import FlowTotals
 from tests.common.pfc.cases.engine import sending
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.cases.plan import port_cases
+from tests.common.pfc.lab.counter_polling import POLL_GRACE_S
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lab import Lab
 from tests.common.pfc.lab.planning import open_lab
@@ -333,3 +334,39 @@ def test_what_moves_on_the_idle_switch_may_move_in_a_case(column: str, fps: floa
     [checks] = auditor.audit([lab], SINGLE_LOSSLESS)
     bad = [one.message for one in checks if one.status is not Status.PASS]
     assert not bad if passes else len(bad) == 1 and f"more in {column}" in bad[0], bad
+
+
+class LateHost(CountingHost):
+    """Before a moment its counters have 1000 frames too many: those of a poll that is to come take them back."""
+
+    until = 0.0
+
+    def _answer(self, command: str) -> str:
+        if command != COMMANDS[PORT_COUNTERS]:
+            return super()._answer(command)
+        counts = {RX_OK: 1000 * (0 < self.until - self._world.now < 40), "RX_DRP": 0, TX_OK: 0}
+        return tabulate([["E9", *counts.values()]], ["IFACE", *counts], tablefmt="simple", stralign="right")
+
+
+@pytest.mark.parametrize(("late_s", "exact", "passes"), [
+    (0.0, False, True), (POLL_GRACE_S - 1, False, True), (30.0, False, False),
+    (POLL_GRACE_S - 1, True, False),
+])
+def test_a_late_poll_of_hardware_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, late_s: float, exact: bool, passes: bool
+) -> None:
+    """Before a counter fails it is read once more; on an exact clock polls are never late."""
+    world = FakeWorld()
+    host = LateHost(world)
+    plan = plan_port(Dut(host), TESTER_PORTS, "Ethernet0", None)
+    maps = {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": IDENTITY}, "PORT_QOS_MAP": {RX: {"tc_to_pg_map": "AZURE"}}}
+    lab = replace(open_lab(plan, Dut(host), FakeApi(world), FakeClock(world)), config_db=maps)
+    monkeypatch.setattr(type(lab.clock), "exact", exact)
+    auditor = BookAuditor()
+    auditor.begin(lab)
+    lab.clock.sleep(20.0)
+    read_s = world.now + max(lab.delays.port_s, lab.delays.queue_s)
+    host.until = read_s + late_s
+    [checks] = auditor.audit([lab], SINGLE_LOSSLESS)
+    bad = [one.message for one in checks if one.status is not Status.PASS]
+    assert not bad if passes else bad, f"read at {read_s}, right from {host.until} on: {bad}"

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.common.pfc.cases.counting import (
-    CASES, DATA, ENDS, PAUSED_US, PAUSES, DataRun, PausesRun, _history_kept, _octets_agree, judge_pauses,
+    CASES, DATA, ENDS, PAUSED_US, PAUSES, DataRun, PausesRun, _held_queue_stands_still, _history_kept, _octets_agree,
+    judge_pauses,
     queue_by_queue,
 )
 from tests.common.pfc.cases.pauses import pause_lossless
@@ -298,3 +299,17 @@ def test_a_storm_without_data(kind, world, status, sentence):
     verdict = next(one for one in outcome.verdicts if one.metric_name == LOSSLESS)
     said = " ".join([verdict.cause or "", *verdict.messages])
     assert verdict.status is status and sentence in said, said
+
+
+@pytest.mark.parametrize("asic, frames, passes", [
+    ("broadcom", 0, True), ("broadcom", 1, False), ("broadcom-dnx voq", 700, True), ("broadcom-dnx voq", 701, False),
+])
+def test_a_paused_queue_counts_no_frame_or_what_comes_in_for_it(asic, frames, passes):
+    """700 frames were sent while it was paused; a virtual output queue counts these."""
+    run = run_of_octets({}, 0)
+    queues = {**run.early.queues, 3: run.early.queues.get(3, 0) + frames}
+    data = FlowStats(FlowPlan("data", Role.TEST, 3, 1024), False, 700, 0)
+    run = replace(run, subject=replace(run.subject, asic=asic), storming=replace(run.early, queues=queues),
+                  phases={"paused": {"data": data}})
+    made = list(_held_queue_stands_still(run))
+    assert [check.status is Status.PASS for check in made] == [passes], made

@@ -20,7 +20,7 @@ def test_a_group_takes_its_part_of_what_is_free(dynamic_th, groups, shared):
     assert found == 1248 + shared, f"got {float(found)}"
 
 
-@pytest.mark.parametrize("cell", [80, 96, 144, 208, 254, 256, 384])
+@pytest.mark.parametrize("cell", [80, 96, 144, 208, 254, 256, 384, 420])
 def test_the_cell_is_what_divides_the_watermark_and_explains_the_frames(cell):
     """A headroom that is not a whole number of cells, and a few cells more or less before XOFF, change nothing."""
     before = ROOM.before_xoff(2, 0, 0)

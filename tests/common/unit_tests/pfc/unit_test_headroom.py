@@ -44,7 +44,7 @@ def test_headroom_that_cannot_be_told_is_refused(printed, change, said):
 
 
 def test_the_delay_that_headroom_covers():
-    """36 frames of at most 4479 bytes fit into 165,568; 34 of 4116 bytes on the line come in 139,944 byte times. Beside
+    """36 frames of at most 4515 bytes fit into 165,568; 34 of 4116 bytes on the line come in 139,944 byte times. Beside
     the quanta these hold 1538 of another frame, 84 for each pause, twice 5 m (625) and 394 quanta (25,216)."""
     headroom = Headroom(3, "pg_lossless", 165568, 5)
     one, two = (139944 - 1538 - 84 - 625 - 25216) // 64, (2 * 139944 - 1538 - 168 - 625 - 25216) // 64

@@ -8,7 +8,7 @@ import pytest
 from tests.common.pfc.cases.group_profiles import profiles_command
 from tests.common.pfc.cases.group_room import GroupRoom
 from tests.common.pfc.cases.headroom import (
-    Delays, Filled, Headroom, HeadroomRun, _counted_by_port, _limit, _queue_shown, _shared_shown, _threshold,
+    Delays, Filled, Headroom, HeadroomRun, _counted_by_port, _full, _limit, _queue_shown, _shared_shown, _threshold,
     check_shared, covered, queues_delay_s,
 )
 from tests.common.pfc.lab.dut import Dut
@@ -102,6 +102,21 @@ def test_a_switch_may_round_thresholds_up_to_eight_cells(cells, headroom_cells, 
     filled = Filled(headroom, Delays(0, 1), flow, (796 + headroom_cells) * 208, 9, Fraction(17_438 * 208))
     place = at_priority(held_run(5000).subject, 3)
     made = [_limit(place, filled), *_threshold(place, filled)]
+    assert [check.name for check in made if check.status is not Status.PASS] == bad, made
+
+
+@pytest.mark.parametrize("kept_back, groups, used, bad", [
+    (0, 1, 160_000, ["headroom-full"]), (17_712, 1, 160_000, []), (17_712, 1, 143_000, ["headroom-full"]),
+    (0, 1, 2 * 165_568, ["headroom-limit"]), (0, 2, 2 * 165_568, []), (0, 2, 2 * 165_568 + 3360, ["headroom-limit"]),
+])
+def test_a_switch_may_keep_headroom_back_or_have_a_pool_of_it(kept_back, groups, used, bad):
+    """Where frames are larger than cells, and no cell is known."""
+    flow = FlowStats(FlowPlan("data", Role.TEST, 3, 4096), False, 1000, 990)
+    filled = Filled(
+        Headroom(3, "large", 165_568, 5), Delays(0, 1), flow, used, 10, kept_back=kept_back, groups=groups
+    )
+    place = at_priority(held_run(5000).subject, 3)
+    made = [_limit(place, filled), _full(place, filled)]
     assert [check.name for check in made if check.status is not Status.PASS] == bad, made
 
 

@@ -50,6 +50,8 @@ def test_a_configuration_has_the_ports_that_its_flows_need():
     (25000, {"fec": "rs"}, "speed_25_gbps", True, False, False),
     (50000, {}, "speed_50_gbps", True, False, False),
     (100000, {"fec": "none", "autoneg": "off"}, "speed_100_gbps", False, False, False),
+    (100000, {"fec": "auto"}, "speed_100_gbps", True, False, False),
+    (25000, {"fec": "auto"}, "speed_25_gbps", False, False, False),
     (400000, {"autoneg": "on", "link_training": "on"}, "speed_400_gbps", True, True, True),
 ])
 def test_the_generators_end_of_a_link_is_as_the_switchs(speed_mbps, row, speed, fec, negotiates, trains):
