@@ -154,7 +154,7 @@ NOT_DROPPED = "dropped-in-storm sender-not-held no-back-pressure"
 NOT_SPARED = "test-unaffected background-unaffected no-back-pressure"
 CASES = [
     wreck(KEPT, ONE, "FAIL FAIL", f"{NOT_HELD} {NOT_SPARED}",
-          "Ethernet8 priority 3: expected all ... frames received in a pause storm on priorities 0, 1, 3, 4, 5, 6, 7, "),
+          "Ethernet8 priority 3: expected all ... frames received in a pause storm on priorities 0, 1, 3, 4, 5, 6, "),
     wreck(KEPT, PUT_BACK, "FAIL FAIL", NOT_SPARED,
           "Ethernet8 priority 2: expected all ... frames received in a pause storm on priorities 0, 1, 2, 5, 6, got 0"),
     wreck(WRECK, ONE, "FAIL FAIL", f"{COUNTED} {LOST} test-unaffected",

@@ -18,8 +18,7 @@ from scripts.tests.broken import (
 from tests.common.pfc.cases import class_pauses, flap, sent_pauses as sent, timing, timing_storms
 from tests.common.pfc.lab.capture import Capture
 from tests.common.pfc.lab.capture_file import read_capture
-from tests.common.pfc.model.measurement import PortUnderTest
-from tests.common.pfc.record.case import PlanCase, Target
+from tests.common.pfc.record.case import PlanCase
 
 SLOW = pytest.mark.slow("three families of the plan, each case on each switch that is broken in its way")
 

@@ -89,8 +89,8 @@ def whole_port_changeable(subject: PortUnderTest) -> list[Target]:
 
 
 def pauses_of_a_set(lab: Lab, target: Target, before: DutCounters, and_lossy: bool = False) -> RunInParts:
-    """LSET-1 to LSET-3: PFC-2's steps with the target as the lossless set. `and_lossy`: what is lossy then, the switch's
-    own set among it, is paused too, and must be spared as in PFC-3."""
+    """LSET-1 to LSET-3: PFC-2's steps with the target as the lossless set. `and_lossy`: what is lossy then, the
+    switch's own set among it, is paused too, and must be spared as in PFC-3."""
     with _lossless(lab, target) as other:
         runs = {"pause_lossless": measure(other, pause_lossless(target, other.subject.qos), before)}
         if and_lossy:

@@ -18,7 +18,7 @@ FIRST_UDP_PORT = 5000
 ECT = 2  # ECT(0) of RFC 3168: a switch with WRED may mark such frames in congestion, where it drops others
 ECN_BITS = 2
 TAG_ABOVE = 1  # a tag's number is not its class's, so that a switch shows that takes one for the other
-RS_FEC_FROM_MBPS = 50_000  # what a port without `fec` in CONFIG_DB, or with `auto`, most likely has; at lower speeds none
+RS_FEC_FROM_MBPS = 50_000  # what a port most likely has whose `fec` is missing or `auto`; at lower speeds none
 # Cards with four queues for PFC: sonic-mgmt gives 3 and 4 queues of their own and shares the others (variables.py)
 PFC_QUEUES_OF_FOUR = (0, 1, 0, 3, 2, 0, 1, 0)
 

@@ -155,7 +155,9 @@ def test_the_buffer_is_the_pool_of_the_platform_in_bytes(asic, pool, size):
     assert (found.pool, found.size_bytes) == (pool, size), found
 
 
-@pytest.mark.parametrize("row", [None, {}, {"size": ""}, {"size": "N/A"}, {"size": "-1"}, {"size": "12.5"}, {"size": "0"}])
+@pytest.mark.parametrize("row", [
+    None, {}, {"size": ""}, {"size": "N/A"}, {"size": "-1"}, {"size": "12.5"}, {"size": "0"},
+])
 def test_a_buffer_without_a_size_is_refused(row):
     """Never taken for one of 0 bytes; the pools that are there are named."""
     said = refusal(read_shared_buffer, changed("BUFFER_POOL", "egress_lossless_pool", value=row), DEVICE, "broadcom")
