@@ -73,6 +73,7 @@ class Chassis:
         self._cleared = TakenStatistics({}, {})
         self._errors: dict[str, int] = {}
         self._captured: set[str] = set()
+        self._ports: set[str] = set()
         self._taken = TakenStatistics({}, {})
 
     @property
@@ -101,6 +102,17 @@ class Chassis:
         self._before = {}
         self._cleared = TakenStatistics({}, {})
         self._captured = set()
+        self._take_ports({str(port["name"]) for port in config["ports"]})
+
+    def _take_ports(self, ports: set[str]) -> None:
+        """The session has these ports now. Those that it had not may be programmed anew, without light meanwhile."""
+        new = sorted(ports - self._ports)
+        self._ports = ports
+        if self._habits.relinks and new:
+            self.set_links(new, "down")
+            self._wait(FLAP_NS)
+            self.set_links(new, "up")
+            self._wait(FLAP_NS)
 
     def apply(self) -> None:
         """Loads the traffic items; each is stopped and may be started.

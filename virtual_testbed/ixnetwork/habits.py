@@ -31,6 +31,7 @@ class Habits:
         card: type of the ports; empty: one that PFC is known to work with.
         crc_errors: ports count frames with errors while traffic runs.
         link_flaps: the link of the first port goes down and up again while traffic runs.
+        relinks: a port that comes into the session has no link for a moment.
         no_start_beside: what is told to start while something runs does not, and nobody says so.
         sends_what_was_held: an item of a fixed time is a number of frames, and those that PFC holds are sent later; it
             is `started` until then.
@@ -48,6 +49,7 @@ class Habits:
     card: str = ""
     crc_errors: bool = False
     link_flaps: bool = False
+    relinks: bool = False
     no_start_beside: bool = False
     sends_what_was_held: bool = False
     needs_room: int = 0
@@ -64,6 +66,7 @@ HABITS: dict[str, dict[str, Any]] = {
     "other-spelling": {"other_spelling": True},
     "crc-errors": {"crc_errors": True},
     "link-flaps": {"link_flaps": True},
+    "relinks": {"relinks": True},
     "no-start-beside": {"no_start_beside": True},
     "sends-what-was-held": {"sends_what_was_held": True},
     "instrumentation-tag": {"needs_room": 12},

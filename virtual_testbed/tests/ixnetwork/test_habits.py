@@ -181,6 +181,14 @@ def test_a_link_may_flap_while_traffic_runs():
     assert [one for one in times(session) if one] == ["traffic", FLAP_NS, "port", FLAP_NS, "port"]
 
 
+def test_a_port_that_comes_into_the_session_may_lose_its_link_for_a_moment():
+    session = served("relinks")
+    taken = ["port", FLAP_NS, "port", FLAP_NS]
+    assert times(session) == taken and session.otg.controls[0]["port"]["link"]["port_names"] == ["rx", "tx"]
+    session.configure([item(1, "Data")])
+    assert times(session) == taken, "both were there"
+
+
 @pytest.mark.parametrize("habits, beside", [((), True), (("no-start-beside",), False)])
 def test_a_start_beside_what_runs(habits, beside):
     """What is told so and does not begin says nothing."""

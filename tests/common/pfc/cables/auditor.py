@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
+from ..lab.generator import Generator
 from ..lab.lab import Lab
+from ..lab.observer import RunObserver
 from ..model.checking import Place, error_unless
+from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
 from ..record.verdict import LOSSLESS, LOSSY, Check, Status
 from .soundness import Soundness, look, unsound
@@ -17,6 +21,37 @@ LINKS_DOWN = ("FLAP", "TAG-2")
 """Cases that take links of their own ports down: of the bystanders none may go down with them."""
 
 
+class TakenPorts(RunObserver):
+    """Tells when the traffic generators take other ports than before: a chassis may program these anew, and a link go
+    down and up meanwhile."""
+
+    def __init__(self, generator: Generator, taking: Callable[[], None], taken: Callable[[], None]) -> None:
+        """`taking`, `taken`: are told when it begins, and when it is over."""
+        self.generator = generator
+        self._taking = taking
+        self._taken = taken
+        self._ports: set[str] = set()
+        self._is_new = False
+
+    def traffic_pushed(self, flows: Iterable[FlowPlan], config: Any, now_s: float) -> None:
+        """Other ports, or the same ones."""
+        ports = {port.name for port in config.ports}
+        if ports != self._ports and not self._is_new:
+            self._taking()
+        self._is_new = self._is_new or ports != self._ports
+        self._ports = ports
+
+    def flows_started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
+        """By now they have them."""
+        self.settle()
+
+    def settle(self) -> None:
+        """They have them, be it that nothing was started."""
+        if self._is_new:
+            self._taken()
+        self._is_new = False
+
+
 class CableAuditor:
     """Compares what the ends of the cables have counted before a case and after it. What was measured over one that
     spoiled frames, or whose link went down, is no verdict."""
@@ -24,6 +59,8 @@ class CableAuditor:
     def __init__(self) -> None:
         """Nothing is known of any cable."""
         self._before: dict[str, Soundness] = {}
+        self._labs: list[Lab] = []
+        self._taking: TakenPorts | None = None
         self._reasons: dict[str, str] = {}  # port under test -> what was wrong with its cables in the case
 
     def begin(self, lab: Lab, beside: Sequence[Lab] = ()) -> None:
@@ -33,10 +70,26 @@ class CableAuditor:
             QualificationError: the switch cannot be read.
         """
         self._reasons = {}
-        self._before = look([lab, *beside])
+        self._labs = [lab, *beside]
+        if not lab.clock.exact and (self._taking is None or self._taking.generator is not lab.generator):
+            self._taking = TakenPorts(lab.generator, self._look_away, self._look_again)
+            lab.generator.observed_by(self._taking)
+        self._before = look(self._labs)
+
+    def _look_away(self) -> None:
+        """What comes until `_look_again` is not looked at."""
+        now = look(self._labs)
+        self._before = {port: now[port].since(before) for port, before in self._before.items()}
+
+    def _look_again(self) -> None:
+        """From now on; what was seen before stays seen."""
+        now = look(self._labs)
+        self._before = {port: now[port].since(seen) for port, seen in self._before.items()}
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> list[list[Check]]:
         """For each port that was measured over a bad cable a check of each metric, which is ERROR."""
+        if self._taking is not None:
+            self._taking.settle()
         now = look(labs)
         malformed = case.plan_id.startswith(OF_MALFORMED_FRAMES)
         is_flap = case.plan_id.startswith(LINKS_DOWN)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -259,3 +260,33 @@ def test_of_several_ports_at_once_each_cable_is_looked_at():
     api.counted = {f"rx {RX}": 3}
     for checks in auditor.audit([first, second], PAUSES):
         assert "the cable of Ethernet0 has CRC errors: 3" in checks[0].message, checks
+
+
+@pytest.mark.parametrize("exact, ports, told", [
+    (False, "ab", "2 changes"), (False, "a", "4 changes"), (True, "ab", "4 changes"),
+])
+def test_what_links_do_while_a_chassis_takes_other_ports_is_no_bad_cable(monkeypatch, exact, ports, told):
+    """One change before it, two meanwhile, one after it. With the same ports as before, or on a virtual testbed, all
+    four count."""
+    lab, host, _ = make_lab()
+    monkeypatch.setattr(type(lab.clock), "exact", exact)
+    auditor = CableAuditor()
+    auditor.begin(lab)
+    push(lab, "a")
+    auditor.audit([lab], PAUSES)
+    auditor.begin(lab)
+    host.flaps = {RX: "1"}
+    push(lab, ports, lambda: host.flaps.update({RX: "3"}))
+    host.flaps = {RX: "4"}
+    [checks] = auditor.audit([lab], PAUSES)
+    assert told in checks[0].message, checks[0].message
+
+
+def push(lab, ports, meanwhile=lambda: None):
+    """A configuration with these ports, and a start."""
+    config = SimpleNamespace(ports=[SimpleNamespace(name=name) for name in ports])
+    for observer in lab.generator.observers:
+        observer.traffic_pushed([], config, 0.0)
+    meanwhile()
+    for observer in lab.generator.observers:
+        observer.flows_started([], 0.0)
