@@ -414,10 +414,10 @@ SENT_CASES = [
          "Ethernet88 priority 4: expected at least 1282 of the 2093 frames that were held left at XON, by xon=2288, "
          "xon_offset=662272 of PFC_QUALIFICATION, got "),
     case(sent.OTHERWISE, "xon-early@Ethernet92,priority=3", "FAIL PASS", "xon-not-early",
-         "Ethernet92 priority 3: expected at most 1719 of the 2093 frames that were held left at XON, by xon=2288, "
+         "Ethernet92 priority 3: expected at most 1728 of the 2093 frames that were held left at XON, by xon=2288, "
          "xon_offset=662272 of PFC_QUALIFICATION, got 2092"),
-    case(sent.OTHERWISE, "xon-early@Ethernet92,priority=4", "FAIL PASS", "xon-not-early",
-         "Ethernet92 priority 4: expected at most 1719 of the 2093 frames that were held left at XON, by xon=2288, "),
+    case(sent.OTHERWISE, "xon-early@Ethernet112,priority=4", "FAIL PASS", "xon-not-early",
+         "Ethernet112 priority 4: expected at most 1728 of the 2093 frames that were held left at XON, by xon=2288, "),
     case(ALL, "xon-late@Ethernet88,priority=3", "FAIL PASS", "xon-level",
          "Ethernet88 priority 3: expected at least ... frames that were held left at XON, by xon=2288, xon_offset=2288 "
          "of pg_lossless_100000_5m_profile, got "),

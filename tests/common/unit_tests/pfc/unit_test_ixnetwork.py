@@ -246,7 +246,7 @@ def test_a_tag_says_what_follows_it(ip_version, tpid):
     IxNetworkApi(extension, FakeClock(FakeWorld())).set_config(config)
     tag = next(header for header in extension.configs[-1].flows[0].packet if header.parent.choice == "vlan")
     assert tag.tpid.value == tpid, tag
-    assert (tag.id.value, tag.priority.value) == (10, 3), "nothing else of the tag is changed"
+    assert (tag.id.value, tag.priority.value) == (10, 4), "nothing else of the tag is changed"
 
 
 @pytest.mark.parametrize("card", UNREAD)
