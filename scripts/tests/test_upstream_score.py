@@ -131,6 +131,13 @@ def test_it_goes_on_where_it_was_ended(planned: tuple[score.ScorePlan, Path], mo
     assert score.carry_out(plan, folder, 2, stop) == 0 and "3 switches, 0 left" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("results, ended", [
+    (None, True), ((), True), ((PASSED, FAILED), False), ((PASSED, NOT_RUN), True), ((ERROR, SKIPPED), False)])
+def test_what_was_ended_is_carried_out_again(results: tuple[str, ...] | None, ended: bool) -> None:
+    rows = None if results is None else [OutcomeRow(GLOBAL, result) for result in results]
+    assert score.was_ended(rows) is ended
+
+
 def test_what_cannot_be_planned_is_refused(checkout: Path, tmp_path: Path) -> None:
     for words, said in ((["--faults", "nix"], "--faults has nix: the campaign's catalogue has no such fault"),
                         (["--faults", "xoff-elsewhere"], "no fault is left: xoff-elsewhere: it needs a bystander"),

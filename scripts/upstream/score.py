@@ -28,7 +28,7 @@ from scripts.testbeds import CommandParser, Refusal, environment, shown
 from scripts.upstream.matrix import HEALTHY, UNKNOWN, FaultScore, Matrix, cells_of, specification, write
 from scripts.upstream.options import REPORT, add_places
 from scripts.upstream.python_3_12 import environment_of_theirs, find_python
-from scripts.upstream.table import OutcomeRow
+from scripts.upstream.table import NOT_RUN, OutcomeRow
 from scripts.upstream.tree import check_names, find_tree
 from tests.common.pfc.record.records import new_run_id
 from virtual_testbed.supervision.state import STATE_VARIABLE
@@ -143,6 +143,11 @@ def rows_of(part: JobPart) -> list[OutcomeRow] | None:
     return [OutcomeRow(**row) for row in json.loads(reports[-1].read_text(encoding="utf-8"))["tests"]]
 
 
+def was_ended(rows: Sequence[OutcomeRow] | None) -> bool:
+    """Whether a part was not carried out to its end, by its rows."""
+    return not rows or any(row.result == NOT_RUN for row in rows)
+
+
 class ScoreSaid(PartObserver):
     """Says what each part came to."""
 
@@ -176,7 +181,7 @@ def carry_out(plan: ScorePlan, folder: Path, at_once: int, stop: StopSignal) -> 
         Refusal: the packages that sonic-mgmt needs cannot be installed.
     """
     parts = [part_of(plan, fault, folder) for fault in plan.faults]
-    left = [part for part in parts if rows_of(part) is None]
+    left = [part for part in parts if was_ended(rows_of(part))]
     put(f"{plan.name}: {len(parts)} switches, {len(left)} left; sonic-mgmt {plan.commit}\n", sys.stdout)
     environment_of_theirs(Path(plan.python))
     with executor(None, folder, left) as carrying:
