@@ -105,7 +105,8 @@ def test_what_the_diagnosis_lacks_is_carried_out_too():
     """Frames that leave in a storm: TIME-6 tells why, unless its family has had its say."""
     subject = SimpleNamespace(qos=SimpleNamespace(lossless=(3, 4)), pauses_from="")
     leaks = carried(("blocked-while-paused", Status.FAIL, f"{PORTS['rx']} priority 3"))
-    assert [(case.plan_id, target) for case, target in asked_for(leaks, subject)] == [("TIME-6", (3,))]
+    assert [(case.plan_id, target) for case, target in asked_for(leaks, subject)] == [
+        ("TIME-6", (3,)), ("TIME-6", (4,))]
     assert not asked_for(STOPS_NOTHING, subject)
 
 

@@ -421,7 +421,7 @@ def test_a_tag_says_that_ip_follows(chassis, api):
     traffic = make_builder(api, vlan_id=10).build([TEST])
     Generator(api, NoClock()).push(traffic)
     seen = fields(chassis.items()[0])
-    assert (seen["vlan.vlanID"], seen["vlan.vlanUserPriority"], seen["vlan.protocolID"]) == (10, 3, "800")
+    assert (seen["vlan.vlanID"], seen["vlan.vlanUserPriority"], seen["vlan.protocolID"]) == (10, 4, "800")
     header = next(one for one in sent(chassis)["packet"] if one["choice"] == "ipv4")
     assert header["ipv4"]["dst"]["value"] == "192.168.0.2", "it goes where it is meant to"
 

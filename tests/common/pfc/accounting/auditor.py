@@ -219,12 +219,15 @@ class BookAuditor:
         before = self._books
         assert before is not None, "a case begins before it ends"
         try:
-            flows = self._flows(labs)
             if case.plan_id.startswith(BESIDE_ALONE):
-                return [list(account.bystanders()) for account in _beside(labs, case, flows)]
+                labs[0].clock.sleep(SETTLE_S)
+                return [list(account.bystanders()) for account in _beside(labs, case, self._flows(labs))]
+            self._books = _read(labs)
+            flows = self._flows(labs)  # what was on its way has come meanwhile
             accounts, found = self._judged(labs, case, before, flows)
             if not labs[0].clock.exact and any(map(unmet, found)):  # a poll may come later than the switch says
                 labs[0].clock.sleep(POLL_GRACE_S)
+                self._books = _read(labs)
                 accounts, found = self._judged(labs, case, before, flows)
         except QualificationError as error:  # what the case itself found is not lost by it
             places = [Place(lab.subject.where(), case.metrics[0]) for lab in labs]
@@ -283,8 +286,8 @@ class BookAuditor:
     def _judged(
         self, labs: Sequence[Lab], case: PlanCase, before: Books, flows: Flows
     ) -> tuple[list[CaseAccount], list[list[Check]]]:
-        """The account of each port, by books that are read now, and its checks."""
-        self._books = _read(labs)
+        """The account of each port, and its checks."""
+        assert self._books is not None, "they were read"
         accounts = list(self._accounts(labs, case, before, self._books, flows))
         return accounts, [list(account.checks()) for account in accounts]
 
