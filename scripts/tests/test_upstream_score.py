@@ -135,7 +135,7 @@ def test_it_goes_on_where_it_was_ended(planned: tuple[score.ScorePlan, Path], mo
     (None, True), ((), True), ((PASSED, FAILED), False), ((PASSED, NOT_RUN), True), ((ERROR, SKIPPED), False)])
 def test_what_was_ended_is_carried_out_again(results: tuple[str, ...] | None, ended: bool) -> None:
     rows = None if results is None else [OutcomeRow(GLOBAL, result) for result in results]
-    assert score.was_ended(rows) is ended
+    assert score.is_unfinished(rows) is ended
 
 
 def test_what_cannot_be_planned_is_refused(checkout: Path, tmp_path: Path) -> None:

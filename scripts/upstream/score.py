@@ -143,7 +143,7 @@ def rows_of(part: JobPart) -> list[OutcomeRow] | None:
     return [OutcomeRow(**row) for row in json.loads(reports[-1].read_text(encoding="utf-8"))["tests"]]
 
 
-def was_ended(rows: Sequence[OutcomeRow] | None) -> bool:
+def is_unfinished(rows: Sequence[OutcomeRow] | None) -> bool:
     """Whether a part was not carried out to its end, by its rows."""
     return not rows or any(row.result == NOT_RUN for row in rows)
 
@@ -181,7 +181,7 @@ def carry_out(plan: ScorePlan, folder: Path, at_once: int, stop: StopSignal) -> 
         Refusal: the packages that sonic-mgmt needs cannot be installed.
     """
     parts = [part_of(plan, fault, folder) for fault in plan.faults]
-    left = [part for part in parts if was_ended(rows_of(part))]
+    left = [part for part in parts if is_unfinished(rows_of(part))]
     put(f"{plan.name}: {len(parts)} switches, {len(left)} left; sonic-mgmt {plan.commit}\n", sys.stdout)
     environment_of_theirs(Path(plan.python))
     with executor(None, folder, left) as carrying:

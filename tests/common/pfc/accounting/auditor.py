@@ -222,19 +222,17 @@ class BookAuditor:
             if case.plan_id.startswith(BESIDE_ALONE):
                 labs[0].clock.sleep(SETTLE_S)
                 return [list(account.bystanders()) for account in _beside(labs, case, self._flows(labs))]
-            self._books = _read(labs)
+            after = self._books = _read(labs)
             flows = self._flows(labs)  # what was on its way has come meanwhile
-            accounts, found = self._judged(labs, case, before, flows)
+            accounts, found = self._judged(labs, case, before, after, flows)
             if not labs[0].clock.exact and any(map(unmet, found)):  # a poll may come later than the switch says
                 labs[0].clock.sleep(POLL_GRACE_S)
-                self._books = _read(labs)
-                accounts, found = self._judged(labs, case, before, flows)
+                after = self._books = _read(labs)
+                accounts, found = self._judged(labs, case, before, after, flows)
         except QualificationError as error:  # what the case itself found is not lost by it
             places = [Place(lab.subject.where(), case.metrics[0]) for lab in labs]
             expected = "the counters of all ports read after the case"
             return [[error_unless("counters-read", place, False, expected, str(error))] for place in places]
-        after = self._books
-        assert after is not None, "it was read"
         gains = after.gains(before)
         for account, checks in zip(accounts, found, strict=True):
             port = account.subject.pair.rx.port
@@ -284,11 +282,10 @@ class BookAuditor:
         return flows_of(labs, self._totals.take(), answerable([lab.subject for lab in labs]))
 
     def _judged(
-        self, labs: Sequence[Lab], case: PlanCase, before: Books, flows: Flows
+        self, labs: Sequence[Lab], case: PlanCase, before: Books, after: Books, flows: Flows
     ) -> tuple[list[CaseAccount], list[list[Check]]]:
         """The account of each port, and its checks."""
-        assert self._books is not None, "they were read"
-        accounts = list(self._accounts(labs, case, before, self._books, flows))
+        accounts = list(self._accounts(labs, case, before, after, flows))
         return accounts, [list(account.checks()) for account in accounts]
 
     def _accounts(

@@ -17,7 +17,7 @@ from .soundness import Soundness, look, unsound
 
 OF_MALFORMED_FRAMES = ("FRAME", "PAIRS")
 """Families that send control frames which are not as the standard has them: a switch may count these as errors."""
-LINKS_DOWN = ("FLAP", "TAG-2")
+OF_LINKS_DOWN = ("FLAP", "TAG-2")
 """Cases that take links of their own ports down: of the bystanders none may go down with them."""
 
 
@@ -36,9 +36,10 @@ class TakenPorts(RunObserver):
     def traffic_pushed(self, flows: Iterable[FlowPlan], config: Any, now_s: float) -> None:
         """Other ports, or the same ones."""
         ports = {port.name for port in config.ports}
-        if ports != self._ports and not self._is_new:
+        differ = ports != self._ports
+        if differ and not self._is_new:
             self._taking()
-        self._is_new = self._is_new or ports != self._ports
+        self._is_new |= differ
         self._ports = ports
 
     def flows_started(self, flows: Sequence[FlowPlan], now_s: float) -> None:
@@ -59,6 +60,7 @@ class CableAuditor:
     def __init__(self) -> None:
         """Nothing is known of any cable."""
         self._before: dict[str, Soundness] = {}
+        self._seen: dict[str, Soundness] = {}  # in the case, before it was looked away
         self._labs: list[Lab] = []
         self._taking: TakenPorts | None = None
         self._reasons: dict[str, str] = {}  # port under test -> what was wrong with its cables in the case
@@ -79,12 +81,12 @@ class CableAuditor:
     def _look_away(self) -> None:
         """What comes until `_look_again` is not looked at."""
         now = look(self._labs)
-        self._before = {port: now[port].since(before) for port, before in self._before.items()}
+        self._seen = {port: now[port].since(before) for port, before in self._before.items()}
 
     def _look_again(self) -> None:
         """From now on; what was seen before stays seen."""
         now = look(self._labs)
-        self._before = {port: now[port].since(seen) for port, seen in self._before.items()}
+        self._before = {port: now[port].since(seen) for port, seen in self._seen.items()}
 
     def audit(self, labs: Sequence[Lab], case: PlanCase) -> list[list[Check]]:
         """For each port that was measured over a bad cable a check of each metric, which is ERROR."""
@@ -92,7 +94,7 @@ class CableAuditor:
             self._taking.settle()
         now = look(labs)
         malformed = case.plan_id.startswith(OF_MALFORMED_FRAMES)
-        is_flap = case.plan_id.startswith(LINKS_DOWN)
+        is_flap = case.plan_id.startswith(OF_LINKS_DOWN)
         for lab in labs:
             ports = [port.port for port in lab.subject.bystanders] if is_flap else lab.subject.ports
             cables = {port: now[port].since(self._before.get(port, now[port])) for port in ports}

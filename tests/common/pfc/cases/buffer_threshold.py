@@ -1,4 +1,5 @@
-"""Another threshold for the priority groups that a storm fills: what WD-8, HEAD-4 and SENT-3 change, and put back."""
+"""Another threshold, and less headroom, for the priority groups that a storm fills: what WD-8, HEAD-4 and SENT-3
+change, and put back."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ def smaller_threshold(
     lab: Lab, config_db: ConfigDb, target: Target, xon_offsets: int = 0, headroom_part: int = 1
 ) -> Rows:
     """The rows that give the tested priorities' groups on the tx port a profile of their own: theirs, with a smaller
-    `dynamic_th`. They are the rows that the switch has for these groups, be it only in APPL_DB: no other row then says
-    something else of one of them.
+    `dynamic_th` and, where that is asked for, less headroom. They are the rows that the switch has for these groups, be
+    it only in APPL_DB: no other row then says something else of one of them.
 
     Args:
         lab: what to measure with.
