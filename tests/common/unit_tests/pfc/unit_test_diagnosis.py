@@ -123,7 +123,6 @@ def test_what_kept_a_run_from_measuring_is_named(error, words):
        "50688")], "Ethernet0: the receive counter of priority 3 is not the number of pauses sent"),
     ([("no-port-drops", "Ethernet0 priority 4", "0 frames more in TX_DRP", 7)],
      "frames of priority 4 are dropped although there is room for them"),
-    ([("counter-explained", "Ethernet8", "0 more in RX_DRP, as nothing that was sent counts there", "51")], UNKNOWN),
     ([("counter-explained", "Ethernet8", "0 more in TX_OK, as nothing that was sent counts there", "51"),
       ("counter-explained", "Ethernet8 priority 3", "0 more in Counter/pkts of UC3, as nothing that was sent", "51")],
      "frames leave by Ethernet8 that are not for it"),
@@ -150,6 +149,14 @@ def test_what_kept_a_run_from_measuring_is_named(error, words):
 def test_counters_that_nothing_explains(checks, words):
     failed = verdict(*((name, f"{SWITCH} {at}", expected, seen) for name, at, expected, seen in checks))
     said = diagnose([("PFC-1", failed)])
+    assert len(said) == 1 and words in str(said[0]), said
+
+
+@pytest.mark.parametrize(("plan_id", "words"), [("PFC-1", UNKNOWN), ("M2O-2", "drops of another port are counted at"),
+                                                ("FRAME-7", "drops of another port are counted at")])
+def test_drops_of_another_port_are_told_by_cases_in_which_something_is_dropped(plan_id, words):
+    moved = ("counter-explained", f"{SWITCH} Ethernet8", "0 more in RX_DRP, as nothing that was sent counts there", "51")
+    said = diagnose([(plan_id, verdict(moved))])
     assert len(said) == 1 and words in str(said[0]), said
 
 
