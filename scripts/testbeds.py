@@ -22,6 +22,7 @@ import yaml
 
 from scripts.output import put
 from tests.common.clone import ROOT, keep_in_clone
+from tests.common.pfc.lab.signals import put_off
 from virtual_testbed.process import command_tied_to, identify
 
 BIN = Path(sys.executable).parent
@@ -29,6 +30,8 @@ ANSIBLE = ROOT / "ansible"
 TESTBED_FILE = ANSIBLE / "testbed.yaml"
 ANSIBLE_REASON = re.compile(r"^\[ERROR\]: (?:Task failed: )?(?:(?:Module|Action) failed: )?(.+)$", re.MULTILINE)
 CLEAN_UP_SECONDS = 120
+INTERRUPTS = 2
+"""The first may meet a traffic generator that does not answer: its stop is waited for until the second."""
 ORPHANS_SECONDS = 2
 MEANWHILE_SECONDS = 0.2
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
@@ -73,8 +76,9 @@ def run(command: Sequence[str], cwd: Path, out: IO[str] | None = None,
         meanwhile: Callable[[], None] | None = None) -> int:
     """Run a child to its end and return its exit status.
 
-    The child has a session of its own, so that Ctrl-C reaches it once, through here: it is then given time to put back
-    what it changed on a switch. It is interrupted in the same way when this process is killed.
+    The child has a session of its own, so that Ctrl-C reaches it through here: it is then given time to put back what
+    it changed on a switch, and what ends this process meanwhile only does so afterwards. It is interrupted in the same
+    way when this process is killed.
 
     Args:
         command: its program and arguments.
@@ -88,11 +92,20 @@ def run(command: Sequence[str], cwd: Path, out: IO[str] | None = None,
         try:
             return _waited(child, meanwhile) if meanwhile else child.wait()
         except KeyboardInterrupt:
-            child.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(timeout=CLEAN_UP_SECONDS)
-            child.kill()
+            with put_off():
+                _interrupt(child)
             raise
+
+
+def _interrupt(child: subprocess.Popen[bytes]) -> None:
+    """Ends a child. One that waits for something before it puts anything back is interrupted twice; it puts off by
+    itself what comes while it does."""
+    for _ in range(INTERRUPTS):
+        child.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=CLEAN_UP_SECONDS)
+            return
+    child.kill()
 
 
 def _waited(child: subprocess.Popen[bytes], meanwhile: Callable[[], None]) -> int:

@@ -9,10 +9,10 @@ from typing import Protocol
 
 from scripts.parts.part import JobPart, PartEnd
 from scripts.parts.stop import StopSignal
-from scripts.testbeds import CLEAN_UP_SECONDS, reason
+from scripts.testbeds import CLEAN_UP_SECONDS, INTERRUPTS, reason
 
 POLL_S = 1.0
-ENDING_S = 2 * CLEAN_UP_SECONDS  # pytest puts the switch back, then the testbed is taken down
+ENDING_S = (INTERRUPTS + 1) * CLEAN_UP_SECONDS  # pytest puts the switch back, then the testbed is taken down
 TRIES = 3  # of a part that dies: then something is wrong that another process, or worker, does not mend
 
 

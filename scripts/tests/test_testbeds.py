@@ -1,7 +1,11 @@
 """Testbed files that cannot be used, testbeds that are up otherwise than asked for or that a killed process left: one
-sentence for each."""
+sentence for each; and children that are interrupted."""
 import json
+import signal
 import subprocess
+import sys
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -88,3 +92,39 @@ def test_a_virtual_testbed_of_a_process_that_was_killed_is_taken_down_first(
     with testbeds.virtual_testbed("vtb-t0", tmp_path, []) as found:
         assert found.testbed_file == Path("f")
     assert asked == ["down", "up", "down"]
+
+
+STUBBORN = """
+import pathlib, signal, sys, time
+log = pathlib.Path(sys.argv[1])
+def heard(*signalled):
+    log.open("a").write("interrupted\\n")
+    if log.read_text().count("interrupted") == 2:
+        time.sleep(0.5)
+        log.open("a").write("put back\\n")
+        sys.exit(2)
+signal.signal(signal.SIGINT, heard)
+log.write_text("")
+while True:
+    time.sleep(0.05)
+"""
+"""Its first interrupt meets something that does not answer; after the second it puts back what it changed."""
+
+
+def test_an_interrupted_child_is_given_time_whatever_else_comes(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is interrupted twice; what interrupts its parent meanwhile changes nothing."""
+    monkeypatch.setattr(testbeds, "CLEAN_UP_SECONDS", 1)
+    log = tmp_path / "log"
+    pressed: list[float] = []
+
+    def meanwhile() -> None:
+        if log.is_file():
+            threading.Timer(1.2, signal.raise_signal, (signal.SIGINT,)).start()
+            pressed.append(time.monotonic())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        testbeds.run([sys.executable, "-c", STUBBORN, str(log)], tmp_path, meanwhile=meanwhile)
+    assert log.read_text() == "interrupted\ninterrupted\nput back\n"
+    assert len(pressed) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +11,10 @@ from tests.common.devices.ansible_hosts import AnsibleHosts
 from tests.common.devices.base import AnsibleHostBase
 
 LONGEST_ARGUMENT = 100_000  # execve(2) takes 128 KiB in one argument
+LONGEST_S = 300
+"""A command that has not ended then never will: a service hangs that it asks, while the switch answers SSH."""
+KILL_S = 10
+TIMED_OUT = 124  # of timeout(1)
 
 
 class SonicHost(AnsibleHostBase):
@@ -23,11 +28,15 @@ class SonicHost(AnsibleHostBase):
 
     def shell(self, command: str, module_ignore_errors: bool = False, **options: Any) -> dict[str, Any]:
         """Ansible's module `shell`. A plain command goes as `raw`: to the same shell with the same answer, but without
-        first sending a Python program to the switch, which takes longer than most commands."""
+        first sending a Python program to the switch, which takes longer than most commands. One that does not end is
+        ended there."""
         if options or len(command) > LONGEST_ARGUMENT:
             module = super().__getattr__("shell")
             return module(command, module_ignore_errors=module_ignore_errors, **options)
-        answer = self._host.run("raw", (command,), {})
+        ended = f"timeout -k {KILL_S} {LONGEST_S} /bin/sh -c {shlex.quote(command)}"
+        answer = self._host.run("raw", (ended,), {})
+        if answer.get("rc") == TIMED_OUT and not answer.get("stderr"):
+            answer["stderr"] = f"it did not end within {LONGEST_S} s"
         if not module_ignore_errors:
             self._succeeded("raw", answer)
         return answer | {name: str(answer.get(name, "")).rstrip("\r\n") for name in ("stdout", "stderr")}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from ..model.errors import QualificationError, SwitchUnreachable
@@ -98,8 +98,14 @@ class SwitchRestorer:
     def _restore(self, reservation: Reservation) -> None:
         """Puts everything back, looks whether it is, and only then gives the switch up. Raises ReservationLost where it
         is not this run's any more (nothing was changed), QualificationError where it did not take the configuration."""
-        for bring_back in reservation.restorers.values():
-            bring_back(self._clock)
+        with ExitStack() as each:  # what does not come back keeps nothing else from coming back; the watchdog is last
+            each.callback(self._bring_watchdog_back, reservation)
+            for bring_back in reversed(reservation.restorers.values()):
+                each.callback(bring_back, self._clock)
+        self._found = None
+        checked(self._host, "give_up", run_batch(self._host, {"give_up": reservation.give_up()}))
+
+    def _bring_watchdog_back(self, reservation: Reservation) -> None:
         found = reservation.watchdog
         still_ours = f"{{ {reservation.still_ours()}; }}"
         start = f"{still_ours} || exit 1; {load({WATCHDOG: found}) if found else 'true'}"
@@ -116,8 +122,6 @@ class SwitchRestorer:
                 f"{self._host.hostname}: the watchdog's configuration is not as it was found (PFC_WD|"
                 f"{differing[0]} differs); {reservation.remedy}"
             )
-        self._found = None
-        checked(self._host, "give_up", run_batch(self._host, {"give_up": reservation.give_up()}))
 
 
 def put_back_or_raise(what: str, put_back: Callable[[], None], reservation: Reservation, clock: Clock) -> None:

@@ -18,6 +18,7 @@ from tests.common.pfc.lab.lab import no_host
 from tests.common.pfc.lab.planning import connected_port, measurable_first, open_lab, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.lab.restore import read_state
+from tests.common.pfc.lab.signals import put_off
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
@@ -174,6 +175,7 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+@pytest.hookimpl(tryfirst=True)  # others write files, which a full disk does not let them
 def pytest_sessionfinish(session, exitstatus):
     """Exit status 0 only when everything that was planned is PASS, and something was."""
     ours = session.config.stash[SESSION_KEY]
@@ -188,7 +190,10 @@ def pytest_sessionfinish(session, exitstatus):
     except QualificationError as error:
         ours.notes.append(f"clean-up: {error}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    passed = ours.finish()
+    except KeyboardInterrupt:
+        session.exitstatus = pytest.ExitCode.INTERRUPTED
+    with put_off():
+        passed = ours.finish()
     if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # none are left of a whole run
         session.exitstatus = pytest.ExitCode.OK if passed else pytest.ExitCode.TESTS_FAILED
 

@@ -1,11 +1,13 @@
 """The switches that a session takes are as they were found in the end, also where one is away for a while. The scripts
 run in a real shell, against stand-ins for SONiC's commands."""
 
+import errno
 import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +16,9 @@ from tests.common.pfc.lab.configuration import RowRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.shell_switch import FOUND, Clock, ShellHost
 from tests.common.unit_tests.pfc.unit_test_configuration import ROWS, tables
+from tests.snappi_tests.pfc.qualification import conftest
 from tests.snappi_tests.pfc.qualification.files.session import Session
+from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY
 
 AWAY = "connection refused"
 
@@ -98,6 +102,22 @@ def test_rows_that_did_not_come_back_are_not_measured(session, switch):
     assert switch.config_db() == before, switch.config_db()
 
 
+def test_a_row_that_does_not_come_back_keeps_the_watchdog_from_nothing(session, switch):
+    """It runs again, the user is told of the row, and the next try is for the row."""
+    def refused(clock):
+        raise QualificationError("vtb-t0-01: BUFFER_PG|Ethernet0|3-4 is not what was written")
+
+    dut = session.take({switch.hostname: switch})[switch.hostname]
+    dut.reservation.restorers["rows"] = refused
+    with pytest.raises(QualificationError, match="BUFFER_PG.* is not what was written"):
+        session.put_back()
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+    tried = []
+    dut.reservation.restorers["rows"] = tried.append
+    session.put_back()
+    assert len(tried) == 1, "the row is still to come back"
+
+
 def test_a_switch_that_stays_away_keeps_no_other_from_coming_back(session, switch, tmp_path):
     """And comes back itself when it can."""
     (tmp_path / "other").mkdir()
@@ -145,6 +165,45 @@ def test_a_signal_that_would_end_the_process_ends_the_session(switch, number, ha
     words = [sys.executable, "-c", SIGNALLED, number, handler, switch.home]
     ended = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
     assert ended.returncode == ends_by, ended
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_while_a_switch_is_put_back_comes_afterwards(session, switch, number):
+    """One who presses Ctrl-C twice, and a runner that interrupts and is killed, find the switch as it was."""
+    session.take({switch.hostname: switch})
+    answer = switch.shell
+
+    def interrupted(command, **options):
+        signal.raise_signal(number)
+        return answer(command, **options)
+
+    switch.shell = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        session.put_back()
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler, "the handler was not put back"
+
+
+class FullDisk:
+    """A plugin that writes a file when the session ends, as `--junit-xml` does."""
+
+    def pytest_sessionfinish(self):
+        """It cannot be written."""
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_the_switch_is_put_back_before_other_plugins_write_files(session, switch):
+    """A full disk lets them not, and then no later hook is called."""
+    manager = pytest.PytestPluginManager()
+    for plugin in (conftest, FullDisk()):
+        manager.register(plugin)
+    session.began = True
+    session.take({switch.hostname: switch})
+    config = SimpleNamespace(stash={SESSION_KEY: session}, option=SimpleNamespace(collectonly=False))
+    ending = SimpleNamespace(config=config, items=[], exitstatus=pytest.ExitCode.INTERRUPTED)
+    with pytest.raises(OSError, match="No space left"):
+        manager.hook.pytest_sessionfinish(session=ending, exitstatus=ending.exitstatus)
     assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
 
 

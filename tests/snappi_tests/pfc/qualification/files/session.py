@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,6 +17,7 @@ from tests.common.pfc.lab.observer import RunObserver
 from tests.common.pfc.lab.option import auditors, first, options
 from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
+from tests.common.pfc.lab.signals import as_interrupts, put_off
 from tests.common.pfc.model.deviations import allowed_for
 from tests.common.pfc.model.tolerances import Tolerances
 from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem, Target
@@ -156,7 +155,7 @@ class Session:
         """Makes switches this run's, unless they are already: their watchdogs are stopped. Raises QualificationError
         where another run has one, or it cannot be changed."""
         if not self._duts:
-            self._heed_signals()
+            self._heeded.push(as_interrupts())
             for observer in self._observers:
                 observer.session_started()
             duts = {}
@@ -172,20 +171,14 @@ class Session:
 
     def put_back(self) -> None:
         """Puts the switches back as they were before the first run, and gives them up; raises QualificationError where
-        one is not: then the next call tries it once more."""
+        one is not: then the next call tries it once more. A signal that comes meanwhile interrupts afterwards."""
         self._duts = {}
-        with ExitStack() as each:  # one that stays away keeps no other from coming back
+        with put_off() as came, ExitStack() as each:  # one that stays away keeps no other from coming back
             for restorer in self._restorers.values():
                 each.callback(restorer.put_back)
         self._heeded.close()
-
-    def _heed_signals(self) -> None:
-        """Signals that would end the process at once end the session as Ctrl-C does, until the switches are back."""
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            is_main = threading.current_thread() is threading.main_thread()  # no other may set a handler
-            if is_main and signal.getsignal(number) == signal.SIG_DFL:
-                signal.signal(number, signal.default_int_handler)
-                self._heeded.callback(signal.signal, number, signal.SIG_DFL)
+        if came:
+            raise KeyboardInterrupt
 
     def qualifier(self, lab: Lab) -> Qualifier:
         """What runs test cases: one for the whole session, in which what its first preflight found holds."""
