@@ -22,7 +22,7 @@ from tests.common.pfc.record.verdict import LOSSLESS, LOSSY as LOSSY_METRIC
 
 FAULTS_MD = ROOT / "docs/faults.md"
 SUITE = "snappi_tests/pfc/qualification"
-ITEM = f"{SUITE}/test_pfc_plan.py::test_pause_single_lossless_priority[{SWITCH}|3]"
+ITEM = f"{SUITE}/test_pfc_plan.py::test_pfc_plan[PFC-1-{SWITCH}|3]"
 ONLY_ON_THE_FAKE_SWITCH = {"resumed-rate"}  # no hook slows a switch down after a storm: unit_test_cases.py shows it
 OWN_FILE = "shifted.py"  # the worked example of docs/faults.md, relative to the folder where the testbed is started
 FURTHER_FILES = {  # ways of being broken that nobody reported; they show that a check can fail

@@ -18,7 +18,7 @@ WITH_PLUGINS = ("deliberate_faults", "delivery", "diagnosis", "latency", "resume
                 "sweep")
 PLUGINS = {option: f"files/{option}.py" for option in WITH_PLUGINS}
 KEPT = ("unit_test_planning.py", "unit_test_run.py", "unit_test_verdict.py", "unit_test_restore.py")
-PFC_1 = "test_pause_single_lossless_priority[dut-1|4]"
+PFC_1 = "test_pfc_plan[PFC-1-dut-1|4]"
 
 
 def halves(options: Sequence[str]) -> dict[str, list[str]]:

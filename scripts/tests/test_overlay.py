@@ -223,7 +223,7 @@ def test_what_cannot_be_copied_whole_is_not_copied(checkout: Path, monkeypatch: 
 def test_the_suite_finds_the_fixtures_around_it(checkout: Path) -> None:
     overlay(checkout)
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
-    assert "test_pause_single_lossless_priority[dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
+    assert "test_pfc_plan[PFC-1-dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
     assert "not found" not in ended.stdout, ended.stdout
 
 
@@ -232,7 +232,7 @@ def test_pfc_1_is_planned_when_it_runs_where_no_priority_file_is(checkout: Path)
     (checkout / "tests/conftest.py").write_text(CONFTEST.replace('["dut-1|3", "dut-1|4"]', "[]"), encoding="utf-8")
     overlay(checkout)
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
-    assert "test_pause_single_lossless_priority[-] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
+    assert "test_pfc_plan[PFC-1-] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
     assert "skipped" not in ended.stdout, ended.stdout
 
 
@@ -349,8 +349,8 @@ def test_the_core_collects_without_the_other_changes(checkout: Path) -> None:
     for change in changes[:6]:
         overlay_change(checkout, change.step.name, changes)
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
-    assert "test_pause_single_lossless_priority[dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
-    assert "not found" not in ended.stdout and "test_global_pause" in ended.stdout, ended.stdout
+    assert "test_pfc_plan[PFC-1-dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
+    assert "not found" not in ended.stdout and "test_pfc_plan[PFC-4-" in ended.stdout, ended.stdout
     assert not list((checkout / "tests/common/pfc").glob("sweep")), "the sweep is in the core"
 
 

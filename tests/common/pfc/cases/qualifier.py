@@ -73,8 +73,9 @@ class Qualifier:
             for observer in self.lab.observers:
                 observer.measurement_started(f"preflight {self.lab.port}", for_all=True)
             try:
-                self._preflight, settled = preflight(self.lab)
+                checks, settled = preflight(self.lab)
                 self.settled = self.lab.pause_source.arrived(self.lab, settled)
+                self._preflight = checks
             except SwitchUnreachable:
                 raise
             except QualificationError as error:
@@ -92,7 +93,7 @@ def judged(
     judged_metrics = {check.metric_name for check in finding.checks}
     # of a metric that the case did not judge, a clean flow alone says nothing: then it has no check, which is ERROR
     clean = [one for one in clean_flow if one.metric_name in judged_metrics or one.status is not Status.PASS]
-    checks = finding.invalid or [*clean, *finding.checks, *finding.audit_checks]
+    checks = [*(finding.invalid or finding.checks), *clean, *finding.audit_checks]
     cause = finding.invalid[0].message if finding.invalid else None
     evidence = {**finding.evidence, "conditions": asdict(subject.tolerances)}
     return Outcome(case, _verdicts(subject, case, target, checks, cause), evidence)
@@ -107,6 +108,12 @@ def broken_off(subject: PortUnderTest, case: PlanCase, target: Target, error: Ex
     reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
     where = subject.where() + (f" {priorities_text(target)}" if target else "")
     return Outcome(case, _verdicts(subject, case, target, [], f"{where}: the run broke off: {reason}"), {})
+
+
+def never_reached(subject: PortUnderTest, case: PlanCase, target: Target) -> Outcome:
+    """What a test case comes to whose run ended before it came to this target: ERROR."""
+    cause = f"{subject.where()}: the run ended before it was measured"
+    return Outcome(case, _verdicts(subject, case, target, [], cause), {})
 
 
 def _verdicts(

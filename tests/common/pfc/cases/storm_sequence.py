@@ -133,7 +133,7 @@ def _without_a_storm(lab: Lab, traffic: Traffic) -> dict[str, FlowStats]:
 def drain(lab: Lab, names: Sequence[str]) -> dict[str, FlowStats]:
     """Waits until every storm among these flows has stopped and every frame of the others has arrived, or will not;
     what they have come to."""
-    latest = [lab.generator.stats(names)]
+    latest: list[dict[str, FlowStats]] = []
 
     def empty() -> bool:
         latest.append(lab.generator.stats(names))

@@ -165,7 +165,7 @@ class Dut:
 
     def guarded(self, command: str) -> str:
         """A command that changes something, to be run only for as long as the switch is this run's."""
-        return command if self.reservation is None else f"{{ {self.reservation.still_ours()}; }} && {command}"
+        return command if self.reservation is None else f"{{ {self.reservation.still_ours()}; }} || exit 1; {command}"
 
     def counters(
         self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({}),

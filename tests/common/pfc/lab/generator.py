@@ -123,10 +123,6 @@ class Generator:
         )
         return self._timing
 
-    def observed_by(self, observer: RunObserver) -> None:
-        """From now on `observer` looks on too, before the others do."""
-        self.observers = [observer, *self.observers]
-
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway; raises QualificationError
         where the API refuses it, or an address stays unresolved."""
@@ -144,10 +140,9 @@ class Generator:
         self.call(self.api.set_control_state, state)
         owed = _gateways(traffic.config)
         if not wait_for(lambda: owed <= self._resolved(owed), NEIGHBOR_DEADLINE_S, self.clock, 1.0):
-            found = ", ".join(sorted(ethernet for ethernet, _ in self._resolved(owed))) or "none"
+            left = ", ".join(sorted({ethernet for ethernet, _ in owed - self._resolved(owed)}))
             raise QualificationError(
-                f"after {NEIGHBOR_DEADLINE_S:.0f} s not every tester host has resolved its gateway's address"
-                f" (resolved: {found})"
+                f"after {NEIGHBOR_DEADLINE_S:.0f} s not every tester host has resolved its gateway's address: not {left}"
             )
         try:
             self._baseline = self._metrics([flow.name for flow in traffic.config.flows])

@@ -53,7 +53,7 @@ class PauseSource:
 
     def none_forwarded(self, run: Measurement) -> Iterator[Check]:
         """Whether none of the pauses came out of another port: FAIL where one did."""
-        forwarded = sum(running.frames_rx for running, _ in run.storms)
+        forwarded = sum(stopped.frames_rx for _, stopped in run.storms)
         what = f"pause frames forwarded to {run.subject.pair.tx.port}"
         yield none_of("pause-not-forwarded", at_tested(run), what, forwarded)
 

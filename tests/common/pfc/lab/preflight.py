@@ -19,6 +19,7 @@ from ..model.measurement import PortUnderTest
 from ..model.traffic import FlowPlan, FlowStats, Role
 from ..record.verdict import Check, Status
 from .clock import wait_for
+from .counter_polling import POLL_GRACE_S
 from .generator import SETTLE_S, Traffic
 from .lab import Lab
 
@@ -30,7 +31,6 @@ CLEAN_FRAME_BYTES = 1024
 TIMING_LOAD_PERCENT = 1.0
 TIMING_S = 300
 """The longest that a generator whose statistics do not change goes on, if nobody is left to stop it."""
-QUEUE_GRACE_S = 5.0  # for a poll of the queue counters that comes later still
 
 
 def preflight(lab: Lab) -> tuple[list[Check], DutCounters]:
@@ -145,7 +145,7 @@ def settled_queues(lab: Lab, before: DutCounters, stats: Mapping[str, Mapping[st
         return not any(_short_queues(port, before, readings[-1], own) for port, own in stats.items())
 
     lab.clock.sleep(lab.delays.queue_s)
-    wait_for(counted, QUEUE_GRACE_S, lab.clock, QUEUE_GRACE_S)
+    wait_for(counted, POLL_GRACE_S, lab.clock, POLL_GRACE_S)
     return readings[-1]
 
 
@@ -154,14 +154,15 @@ def check_queues(lab: Lab, readings: tuple[DutCounters, DutCounters], stats: Map
     for priority, (arrived, seen) in _short_queues(lab.port, *readings, stats).items():
         dscps = list(lab.subject.qos.dscps[priority])[:4]
         expected = f"{arrived} frames with DSCP {dscps} to leave through queue UC{priority}"
-        found = str(seen) if seen >= 0 else f"a counter, {fallen(-seen)}"
+        found = "a counter that is N/A" if seen is None else str(seen) if seen >= 0 else f"a counter, {fallen(-seen)}"
         raise QualificationError(f"preflight: {lab.subject.where(priority)}: expected {expected}, got {found}")
 
 
 def _short_queues(
     port: str, before: DutCounters, now: DutCounters, stats: Mapping[str, FlowStats]
-) -> dict[int, tuple[int, int]]:
-    """Priority -> frames that arrived, and fewer that its queue counted."""
+) -> dict[int, tuple[int, int | None]]:
+    """Priority -> frames that arrived, and fewer that its queue counted; None: it counts nothing."""
     arrived = {flow.plan.priority: flow.frames_rx for flow in stats.values() if flow.plan.priority is not None}
-    gained = {one: now.queues.get(port, {}).get(one, 0) - before.queues.get(port, {}).get(one, 0) for one in arrived}
-    return {priority: (arrived[priority], seen) for priority, seen in gained.items() if seen < arrived[priority]}
+    first, last = (counters.queues.get(port, {}) for counters in (before, now))
+    gained = {one: last[one] - first[one] if one in first and one in last else None for one in arrived}
+    return {one: (arrived[one], seen) for one, seen in gained.items() if seen is None or seen < arrived[one]}

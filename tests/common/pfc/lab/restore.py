@@ -66,8 +66,8 @@ class SwitchRestorer:
         self._found = reservation = self._found or self._reserve()
         for bring_back in reservation.restorers.values():  # what a dead run changed must not be measured
             bring_back(self._clock)
-        stop = f"{{ {reservation.still_ours()}; }} && pfcwd stop"
-        checked(self._host, "stop", run_batch(self._host, {"stop": stop}))
+        dut = Dut(self._host, reservation=reservation)
+        dut.ask({"stop": dut.guarded("pfcwd stop")})
         return reservation
 
     def put_back(self) -> None:
@@ -107,14 +107,14 @@ class SwitchRestorer:
 
     def _bring_watchdog_back(self, reservation: Reservation) -> None:
         found = reservation.watchdog
-        still_ours = f"{{ {reservation.still_ours()}; }}"
-        start = f"{still_ours} || exit 1; {load({WATCHDOG: found}) if found else 'true'}"
-        stop = f"{still_ours} && pfcwd stop"
+        dut = Dut(self._host, reservation=reservation)
+        start = load({WATCHDOG: found}) if found else "true"
+        stop = "pfcwd stop"
         if "POLL_INTERVAL" not in found.get("GLOBAL", {}):  # a run that was killed may have left its own
             stop += " && sonic-db-cli CONFIG_DB HDEL 'PFC_WD|GLOBAL' POLL_INTERVAL"
-        scripts = {name: f"{still_ours} || exit 1; {script}" for name, script in reservation.scripts.items()}
-        commands = {**scripts, "stop": stop, "load": start, "config": READ_CONFIG}
-        outputs = Dut(self._host, reservation=reservation).ask(commands)
+        changing = {**reservation.scripts, "stop": stop, "load": start}
+        commands = {name: dut.guarded(command) for name, command in changing.items()}
+        outputs = dut.ask({**commands, "config": READ_CONFIG})
         now = read_config_db(self._host, outputs["config"], "after", self._observers).get(WATCHDOG, {})
         if dict(now) != dict(found):
             differing = sorted(key for key in {*now, *found} if now.get(key) != found.get(key))

@@ -107,12 +107,8 @@ def choose_pair(
         check_known(port, states)
     rx = _named(by_name, port_under_test or next(iter(by_name)), device)
     check_port(rx, states[rx.port])
-    if tx_port is not None:
-        tx = _named(by_name, tx_port, device)
-        check_port(tx, states[tx.port])
-        _check_peers(rx, tx)
-        return PortPair(rx, tx)
-    return PortPair(rx, _find_tx(rx, list(by_name.values()), states))
+    among = list(by_name.values()) if tx_port is None else [_named(by_name, tx_port, device)]
+    return PortPair(rx, _find_tx(rx, among, states))
 
 
 def with_generators(ports: Sequence[ConnectedPort], same_generator: bool = False) -> list[ConnectedPort]:
@@ -176,36 +172,26 @@ def is_usable(port: ConnectedPort, states: Mapping[str, PortState]) -> bool:
     return state is not None and state.oper_up and state.speed_mbps == port.speed_mbps
 
 
-def _check_peers(rx: ConnectedPort, tx: ConnectedPort) -> None:
-    if rx.generator == tx.generator:
-        raise QualificationError(
-            f"{rx.device}: {rx.port} and {tx.port} are both on traffic generator {rx.generator}; "
-            "the tx port has to be on another one, or be allowed on the same (--pfc-same-generator)"
-        )
-    if rx.speed_mbps != tx.speed_mbps:
-        raise QualificationError(
-            f"{rx.device}: {rx.port} has {rx.speed_mbps} Mb/s and {tx.port} has {tx.speed_mbps} Mb/s; "
-            "both ports of a pair need the same speed"
-        )
-
-
 def _find_tx(rx: ConnectedPort, ports: Sequence[ConnectedPort], states: Mapping[str, PortState]) -> ConnectedPort:
+    """The first of these ports that can send to the rx side."""
     elsewhere = [port for port in ports if port.generator != rx.generator]
     if not elsewhere:
         raise QualificationError(
-            f"{rx.device}: every connected port is on traffic generator {rx.generator}, like {rx.port}; "
-            "the tx port has to be on another one, or be allowed on the same (--pfc-same-generator)"
+            f"{rx.device}: of {summary([port.port for port in ports])} none is on another traffic generator than"
+            f" {rx.port}'s, {rx.generator}; the tx port has to be, or be allowed on the same (--pfc-same-generator)"
         )
     equal = [port for port in elsewhere if port.speed_mbps == rx.speed_mbps]
     if not equal:
         speeds = sorted({port.speed_mbps for port in elsewhere})
         raise QualificationError(
-            f"{rx.device}: {rx.port} has {rx.speed_mbps} Mb/s and the ports on other traffic generators have "
-            f"{', '.join(map(str, speeds))} Mb/s; both ports of a pair need the same speed"
+            f"{rx.device}: {rx.port} has {rx.speed_mbps} Mb/s, and {summary([port.port for port in elsewhere])}"
+            f" {', '.join(map(str, speeds))} Mb/s; both ports of a pair need the same speed"
         )
     for port in equal:
         if is_usable(port, states):
             return port
+    if len(equal) == 1:
+        check_port(equal[0], states[equal[0].port])
     raise QualificationError(
         f"{rx.device}: of the ports on another traffic generator than {rx.port}'s with {rx.speed_mbps} Mb/s none is up"
         f" at that speed ({summary([port.port for port in equal])})"

@@ -155,7 +155,8 @@ def test_counters_that_nothing_explains(checks, words):
 @pytest.mark.parametrize(("plan_id", "words"), [("PFC-1", UNKNOWN), ("M2O-2", "drops of another port are counted at"),
                                                 ("FRAME-7", "drops of another port are counted at")])
 def test_drops_of_another_port_are_told_by_cases_in_which_something_is_dropped(plan_id, words):
-    moved = ("counter-explained", f"{SWITCH} Ethernet8", "0 more in RX_DRP, as nothing that was sent counts there", "51")
+    expected = "0 more in RX_DRP, as nothing that was sent counts there"
+    moved = ("counter-explained", f"{SWITCH} Ethernet8", expected, "51")
     said = diagnose([(plan_id, verdict(moved))])
     assert len(said) == 1 and words in str(said[0]), said
 

@@ -58,10 +58,10 @@ def test_refused_ports():
         "vtb-t0-01 has no port Ethernet12 behind a traffic generator": refusal(port="Ethernet12"),
         "vtb-t0-01 Ethernet0 is down (admin up, oper down)": refusal(FakeWorld(down=("Ethernet0",))),
         "none is up at that speed (Ethernet64, Ethernet68)": refusal(FakeWorld(down=("Ethernet64", "Ethernet68"))),
-        "Ethernet0 has 100000 Mb/s and the ports on other traffic generators have 40000 Mb/s": refusal(ports=slow),
-        "Ethernet0 and Ethernet4 are both on traffic generator snappi-1": refusal(tx_port="Ethernet4"),
-        "every connected port is on traffic generator snappi-1, like Ethernet0; the tx port has to be on another one,"
-        " or be allowed on the same (--pfc-same-generator)": refusal(ports=PORTS[1:3]),
+        "Ethernet0 has 100000 Mb/s, and Ethernet64, Ethernet68 40000 Mb/s; both ports of a pair": refusal(ports=slow),
+        "of Ethernet4 none is on another traffic generator than Ethernet0's, snappi-1": refusal(tx_port="Ethernet4"),
+        "none is on another traffic generator than Ethernet0's, snappi-1; the tx port has to be, or be allowed on the"
+        " same (--pfc-same-generator)": refusal(ports=PORTS[1:3]),
         "connects snappi-2 to Ethernet999, a port that the switch does not have": refusal(ports=ghost),
         "connects no port of the switch to a traffic generator": refusal(ports=[]),
     }
@@ -104,7 +104,7 @@ def test_unequal_speeds_of_a_chosen_pair_are_refused():
     assert refusal(world, tx_port="Ethernet64") == expected, refusal(world, tx_port="Ethernet64")
     slow = [dataclasses.replace(port, speed_mbps=40000) if port.port == "Ethernet64" else port for port in PORTS]
     expected = (
-        "vtb-t0-01: Ethernet0 has 100000 Mb/s and Ethernet64 has 40000 Mb/s; both ports of a pair need the same speed"
+        "vtb-t0-01: Ethernet0 has 100000 Mb/s, and Ethernet64 40000 Mb/s; both ports of a pair need the same speed"
     )
     assert refusal(world, tx_port="Ethernet64", ports=slow) == expected, refusal(
         world, tx_port="Ethernet64", ports=slow
@@ -280,7 +280,7 @@ def test_data_from_the_same_traffic_generator_if_it_is_allowed():
     state = Dut(FakeHost(FakeWorld())).state()
     facts = LabFacts({"conf-name": "lab", "duts": [DEVICE]}, lambda name: state, one_chassis, {})
     sentence = sentence_of(plan_device, facts, DEVICE, PortRequest())
-    assert "every connected port is on traffic generator snappi-1" in sentence, sentence
+    assert "none is on another traffic generator than Ethernet0's, snappi-1; the tx port" in sentence, sentence
     pair = plan_device(facts, DEVICE, PortRequest(same_generator=True)).subject.pair
     assert pair.rx.port != pair.tx.port and pair.rx.location != pair.tx.location, pair
 
@@ -293,4 +293,4 @@ def test_cards_of_one_chassis_are_traffic_generators_of_their_own():
     assert (found.rx.generator, found.tx.generator) == ("10.0.0.5;1", "10.0.0.5;2"), found
     without = [dataclasses.replace(port, location=f"10.0.0.5/{number}") for number, port in enumerate(cards)]
     sentence = refusal(ports=without)
-    assert "every connected port is on traffic generator 10.0.0.5, like Ethernet0" in sentence, sentence
+    assert "none is on another traffic generator than Ethernet0's, 10.0.0.5; the tx port" in sentence, sentence

@@ -4,6 +4,7 @@ SONiC's commands."""
 import pytest
 
 from tests.common.pfc.lab import restore
+from tests.common.pfc.lab.reservation import ReservationLost
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.shell_switch import FOUND, PFCWD, Clock, ShellHost
@@ -62,6 +63,16 @@ def test_a_watchdog_found_stopped_stays_so(switch):
     with stopped(switch):
         pass
     assert switch.config_db()["PFC_WD"] == {}, switch.config_db()
+
+
+def test_a_switch_that_another_run_has_is_said_to_be_lost(switch):
+    """Not to have failed a command."""
+    restorer = SwitchRestorer(switch, "run-1", Clock())
+    reservation = restorer.stop_watchdog()
+    reservation.still_ours = reservation.check = lambda: "false"
+    with pytest.raises(ReservationLost):
+        restorer.stop_watchdog()
+    assert "Ethernet0" not in switch.config_db()["PFC_WD"], "nothing was changed"
 
 
 def test_it_is_put_back_when_stopping_breaks_off(switch):

@@ -24,7 +24,7 @@ from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
-    SESSION_KEY, STANDALONE, case_of, fail_for, is_sweep, keep, one_sentence, taken,
+    SESSION_KEY, STANDALONE, case_of, fail_for, is_sweep, keep_each, one_sentence, taken,
 )
 from tests.snappi_tests.pfc.qualification.files.telemetry import record_verdicts
 
@@ -98,11 +98,7 @@ def pytest_generate_tests(metafunc):
     """One item for each set of priorities that a test case is about."""
     if "pfc_target" not in metafunc.fixturenames:
         return
-    one, family = (metafunc.definition.get_closest_marker(name) for name in ("pfc_case", "pfc_cases"))
-    if one is not None:
-        found = _written_targets(metafunc, one.args[0])
-        metafunc.parametrize("pfc_target", found, ids=[text or "-" for text in found])
-        return
+    family = metafunc.definition.get_closest_marker("pfc_cases")
     metafunc.parametrize(("plan_case", "pfc_target"), [
         pytest.param(case, text, id=f"{case.plan_id}-{text or ''}", marks=pytest.mark.pfc_case(case))
         for case in family.args
@@ -256,10 +252,7 @@ def pfc_qualify(request, pfc_qualifier, pfc_telemetry):
             reason = f"{subject.where()}: not carried out, for lack of {lack}: {case.plan_id} ({case.name})"
             ours.impossible(request.node.nodeid, reason)
             pytest.skip(reason)
-        messages = {}
-        for target in chosen:
-            messages |= keep(request, pfc_qualifier.qualify(case, target))
-        fail_for(messages)
+        fail_for(keep_each(request, pfc_qualifier, case, chosen))
 
     return qualify
 

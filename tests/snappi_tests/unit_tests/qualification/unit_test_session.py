@@ -25,6 +25,7 @@ from tests.common.unit_tests.pfc.unit_test_generator_timing import InexactClock
 from tests.snappi_tests.pfc.qualification.files.deliberate_faults import FaultNoting
 from tests.snappi_tests.pfc.qualification.files.delivery import Delivering
 from tests.snappi_tests.pfc.qualification.files.session import TARGET_PARAMETER, Session, read_target, write_target
+from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY, keep_each
 from tests.snappi_tests.pfc.qualification.files.summary import Summing, write_summary
 
 PORTS = [
@@ -166,6 +167,35 @@ def summary(session):
     terminal = Terminal()
     write_summary(terminal, session)
     return terminal.getvalue()
+
+
+class Interrupted:
+    """A qualifier of the session's port that is interrupted at its second target."""
+
+    def __init__(self, plan):
+        self.lab = SimpleNamespace(subject=plan.subject)
+        self.asked = []
+
+    def qualify(self, case, target):
+        """PASS of the first one."""
+        self.asked.append(target)
+        if len(self.asked) == 2:
+            raise KeyboardInterrupt
+        where = f"{DEVICE} Ethernet0 priority {target[0]}"
+        return Outcome(case, [PortVerdict(DEVICE, "Ethernet0", *target, metric, [
+            Check("resumed", metric, Status.PASS, "all frames", 7, where)]) for metric in (LOSSLESS, LOSSY)], {})
+
+
+def test_targets_of_an_item_that_are_not_reached_are_no_pass(session):
+    """In a sonic-mgmt tree one item has all targets of a test case."""
+    request = SimpleNamespace(node=SimpleNamespace(nodeid=Item(3).nodeid),
+                              config=SimpleNamespace(stash={SESSION_KEY: session}))
+    with pytest.raises(KeyboardInterrupt):
+        keep_each(request, Interrupted(session.plan), SINGLE_LOSSLESS, [(3,), (4,), (5,)])
+    keep(session, 4)
+    found = [(one.priority, one.status) for one in session.verdicts_of(Item(3).nodeid) if one.metric_name == LOSSLESS]
+    assert found == [(3, Status.PASS), (4, Status.ERROR), (5, Status.ERROR)], found
+    assert not session.finish(), "what was not measured is not PASS"
 
 
 def test_a_folder_that_has_records_is_refused(session, tmp_path):

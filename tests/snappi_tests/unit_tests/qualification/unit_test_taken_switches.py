@@ -129,6 +129,17 @@ def test_a_switch_that_stays_away_keeps_no_other_from_coming_back(session, switc
     assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
 
 
+def test_all_switches_that_stay_away_are_named(session, switch, tmp_path):
+    """With what each of them had."""
+    (tmp_path / "other").mkdir()
+    other = Absent.installed(tmp_path / "other")
+    other.hostname = "vtb-t0-02"
+    session.take({"one": other, "two": switch})
+    switch.is_away = other.is_away = True
+    with pytest.raises(QualificationError, match=f"^vtb-t0-02: {AWAY}; .*; vtb-t0-01: {AWAY}; "):
+        session.put_back()
+
+
 def test_a_switch_that_cannot_be_had_gives_the_others_back(session, switch, tmp_path):
     """Nothing is measured with one of two."""
     (tmp_path / "other").mkdir()

@@ -19,6 +19,7 @@ from tests.common.pfc.lab.port_plan import PortPlan
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.lab.signals import as_interrupts, put_off
 from tests.common.pfc.model.deviations import allowed_for
+from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import Tolerances
 from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem, Target
 from tests.common.pfc.record.collector import VerdictCollector
@@ -173,9 +174,15 @@ class Session:
         """Puts the switches back as they were before the first run, and gives them up; raises QualificationError where
         one is not: then the next call tries it once more. A signal that comes meanwhile interrupts afterwards."""
         self._duts = {}
-        with put_off() as came, ExitStack() as each:  # one that stays away keeps no other from coming back
-            for restorer in self._restorers.values():
-                each.callback(restorer.put_back)
+        failed: list[QualificationError] = []
+        with put_off() as came:
+            for restorer in self._restorers.values():  # one that stays away keeps no other from coming back
+                try:
+                    restorer.put_back()
+                except QualificationError as error:
+                    failed.append(error)
+        if failed:
+            raise QualificationError("; ".join(map(str, failed)))
         self._heeded.close()
         if came:
             raise KeyboardInterrupt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from tests.common.pfc.cases.plan import sweep_cases
+from tests.common.pfc.cases.qualifier import Qualifier, never_reached
 from tests.common.pfc.lab.dut import Dut, Host
 from tests.common.pfc.model.errors import QualificationError
-from tests.common.pfc.record.case import Outcome, PlanCase
+from tests.common.pfc.record.case import Outcome, PlanCase, Target
+from tests.common.pfc.record.errors import RecordError
 from tests.snappi_tests.pfc.qualification.files.session import Session
 
 SESSION_KEY = pytest.StashKey[Session]()
@@ -37,7 +39,7 @@ def one_sentence() -> Iterator[None]:
     cause = ""
     try:
         yield
-    except QualificationError as error:
+    except (QualificationError, RecordError) as error:
         cause = str(error)
     if cause:  # outside the handler, or pytest prints every exception behind this one
         pytest.fail(cause, pytrace=False)
@@ -60,6 +62,22 @@ def _is_last(request: pytest.FixtureRequest) -> bool:
     """Whether no other module's items of ours are to come."""
     last: Any = [item for item in request.session.items if case_of(item)][-1]
     return bool(last.module is request.node.obj)
+
+
+def keep_each(
+    request: pytest.FixtureRequest, qualifier: Qualifier, case: PlanCase, targets: Sequence[Target]
+) -> dict[str, None]:
+    """Carries a test case out for each target and keeps what came of it; of those that are not reached any more that
+    they were not measured, so that no PASS of another one stands for them. Returns as `keep` does."""
+    messages: dict[str, None] = {}
+    for number, target in enumerate(targets):
+        try:
+            messages |= keep(request, qualifier.qualify(case, target))
+        except BaseException:
+            for left in targets[number:]:
+                keep(request, never_reached(qualifier.lab.subject, case, left))
+            raise
+    return messages
 
 
 def keep(request: pytest.FixtureRequest, outcome: Outcome) -> dict[str, None]:
