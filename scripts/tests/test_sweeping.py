@@ -1,5 +1,6 @@
 """Parts of the sweeping command: its job, what is read of a run while it grows, progress, exit status."""
 import dataclasses
+import fcntl
 import io
 import json
 from collections.abc import Mapping
@@ -91,6 +92,14 @@ def test_a_job_is_kept_and_loaded(tmp_path: Path) -> None:
     job.path.write_text('{"schema": 9}', encoding="utf-8")
     with pytest.raises(Refusal, match="is not a job file of this version"):
         load(tmp_path, "night")
+
+
+def test_a_job_is_held_as_nfs_wants_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, modes = job_in(tmp_path), []
+    create(job)
+    monkeypatch.setattr(fcntl, "flock", lambda file, how: modes.append(file.writable()))
+    with held(job):
+        assert modes == [True], "NFS refuses an exclusive lock of a file that is open for reading only"
 
 
 def test_a_job_knows_a_testbed_file_of_the_clone_wherever_that_is(tmp_path: Path) -> None:
