@@ -25,6 +25,7 @@ from scripts.output import put  # noqa: E402
 from scripts.qualifying.options import check, parse  # noqa: E402
 from scripts.qualifying.progress import FamilyProgress, ItemEvents, LogTail  # noqa: E402
 from scripts.suite import (  # noqa: E402
+    ALL_RAN,
     DEPLOY_LOG,
     EXIT_STATUS,
     PYTEST_LOG,
@@ -195,7 +196,8 @@ def conclude(ended: Ended, progress: FamilyProgress, folder: Path, verbose: bool
         seconds: that it all took.
     """
     status = progress.status
-    cause = ended.cause or progress.verdict.get("cause", "")
+    found = progress.verdict.get("cause", "")
+    cause = "; ".join(filter(None, [found if ended.pytest in ALL_RAN else "", ended.cause])) or found
     if not cause and ended.pytest != 0:
         session = "every verdict is PASS, but not" if progress.verdict else "not every item was measured by"
         cause = f"{session} the session: {shown(folder / PYTEST_LOG)} says why"

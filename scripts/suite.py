@@ -26,6 +26,9 @@ REASON = re.compile(r"^(?:ERROR: |!+ .*Exit: error: |error: )(.+?)(?: !+)?$", re
 LEFT = re.compile(r"^note: the run ends here, (?:.+ goes on with it|unfinished): (.+)$", re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 NOTE = re.compile(r"^note: (.+)$", re.MULTILINE)
+UNDONE = re.compile(r"^note: (clean-up: .+|.+; deliver the records later with: .+|final metrics: .+|"
+                    r"\d+ records of run \S+ are neither in a file nor in every database)$", re.MULTILINE)
+"""What keeps a session from PASS though each item was run: a switch is not as it was, a verdict is not stored."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Ended:
 
     Attributes:
         pytest: exit status of pytest, negative where a signal killed it; None: it was not started.
-        cause: why not everything was measured, in one sentence; empty: everything was.
+        cause: why not everything was measured, stored and put back, in one sentence; empty: everything was.
         refused: whether its options cannot be carried out.
     """
 
@@ -79,11 +82,17 @@ def how_it_ended(status: int, folder: Path, tries: int = 1) -> Ended:
     """
     log = folder / PYTEST_LOG
     if status in ALL_RAN:
-        return Ended(status)
+        undone = UNDONE.findall(_said(log)) if status else []
+        return Ended(status, "; ".join(dict.fromkeys(undone)))
     if status < 0:
         often = f", {tries} times" if tries > 1 else ""
         return Ended(status, f"pytest was killed by {signal.Signals(-status).name}{often} ({testbeds.shown(log)})")
-    text = COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace")).rpartition("test session starts")[2]
+    text = _said(log)
     notes = LEFT.findall(text) or (NOTE.findall(text) if status == NOTHING else [])
     why = (REASON.findall(text) or notes or [f"pytest ended with status {status} ({testbeds.shown(log)})"])[-1]
     return Ended(status, why, refused=status == USAGE)
+
+
+def _said(log: Path) -> str:
+    """What the last pytest printed."""
+    return COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace")).rpartition("test session starts")[2]

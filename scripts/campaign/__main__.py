@@ -11,7 +11,6 @@ measured, 3 refused.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import sys
@@ -158,9 +157,10 @@ class PartsSaid(PartObserver):
     def looked(self, part: JobPart) -> None:
         """What is new of a part."""
         file = part.folder / results.LINES
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        for text in lines[self._said.get(part.name, 0):]:
-            put(f"{line(EntryResult.of(json.loads(text)))}\n", sys.stdout)
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        lines = text[:text.rfind("\n") + 1].splitlines()  # one that is not written to its end is for the next time
+        for document in results.documents(lines[self._said.get(part.name, 0):]):
+            put(f"{line(EntryResult.of(document))}\n", sys.stdout)
         self._said[part.name] = len(lines)
 
     def ended(self, part: JobPart, end: PartEnd) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
@@ -158,14 +159,17 @@ def append(file: Path, results: Iterable[EntryResult]) -> None:
             out.write(f"{json.dumps(result.document())}\n")
 
 
+def documents(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """What lines say; one that a kill tore says nothing."""
+    for line in lines:
+        with suppress(ValueError):
+            yield json.loads(line)
+
+
 def read(file: Path) -> list[EntryResult]:
     """The results of a file, of each entry the last one; a torn line is none."""
     found: dict[str, EntryResult] = {}
-    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
-        try:
-            document = json.loads(line)
-        except ValueError:
-            continue
+    for document in documents(file.read_text(encoding="utf-8").splitlines() if file.exists() else ()):
         result = EntryResult.of(document)
         found[result.entry.key] = result
     return list(found.values())

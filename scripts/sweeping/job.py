@@ -157,7 +157,8 @@ def held(job: Job) -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(stack.enter_context(job.path.open("rb")), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file = stack.enter_context(job.path.open("r+b"))  # NFS locks a file for one only where that may write it
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Refusal(f"job '{job.job_id}' is being run by another pfc-sweep; wait for its end") from None
         except OSError as error:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from scripts.campaign import results
-from scripts.campaign.__main__ import exit_status, parse_time
+from scripts.campaign.__main__ import PartsSaid, SlicedExecutor, exit_status, parse_time
 from scripts.campaign.broken_testbed import KnownDut
 from scripts.campaign.catalogue import FAULTS
 from scripts.campaign.entries import CATALOGUE, HELD, ROOT, CampaignEntry, Declaration, FieldBug
@@ -26,6 +26,7 @@ from scripts.campaign.plan import Campaign, in_bring_ups, load, load_parts
 from scripts.campaign.recording import record
 from scripts.campaign.results import Blame, EntryResult, EntryVerdict
 from scripts.campaign.scores import not_as_declared, row, scores
+from scripts.parts.part import JobPart, PartEnd
 from scripts.testbeds import Refusal
 from scripts.tests.diagnosed import DECLARED, declared as declared_of, whole_switch
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
@@ -178,6 +179,26 @@ def test_results_are_kept_and_read_again(tmp_path):
     assert [one.entry for one in found] == [first.entry, healthy.entry] and found[0].is_alone, "the last one counts"
     assert found[0].blame == first.blame and found[1].judgement is EntryVerdict.PASSED
     assert json.loads(file.read_text().splitlines()[0])["specifications"] == ["one@Ethernet4"]
+
+
+def test_a_torn_line_ends_no_campaign_and_no_result_is_said_twice(tmp_path, capsys):
+    """What a kill tore says nothing; what is being written is said once it is whole."""
+    file, part = tmp_path / results.LINES, JobPart("part", (), tmp_path)
+    first = conclude(entry(), GROUP, STOPS_NOTHING)
+    said = PartsSaid(SlicedExecutor(None, 0.0))
+    said.looked(part)
+    results.append(file, [first])
+    whole = file.read_text()
+    file.write_text(whole + whole[:20])
+    said.looked(part)
+    results.append(file, [replace(first, entry=entry("two"))])
+    said.looked(part)
+    file.write_text(file.read_text() + whole[:-1])
+    said.looked(part)
+    file.write_text(file.read_text() + "\n")
+    said.ended(part, PartEnd(0, 1.0, "here"))
+    names = [text.split(":")[0] for text in capsys.readouterr().out.splitlines()]
+    assert [name.split()[2] for name in names] == ["one", "two", "one"], names
 
 
 def test_a_part_goes_on_where_it_was_left(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Parts of the sweeping command: its job, what is read of a run while it grows, progress, exit status."""
 import dataclasses
+import fcntl
 import io
 import json
 from collections.abc import Mapping
@@ -93,6 +94,14 @@ def test_a_job_is_kept_and_loaded(tmp_path: Path) -> None:
         load(tmp_path, "night")
 
 
+def test_a_job_is_held_as_nfs_wants_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, modes = job_in(tmp_path), []
+    create(job)
+    monkeypatch.setattr(fcntl, "flock", lambda file, how: modes.append(file.writable()))
+    with held(job):
+        assert modes == [True], "NFS refuses an exclusive lock of a file that is open for reading only"
+
+
 def test_a_job_knows_a_testbed_file_of_the_clone_wherever_that_is(tmp_path: Path) -> None:
     job = dataclasses.replace(job_in(tmp_path), testbed_file=str(testbeds.TESTBED_FILE))
     create(job)
@@ -179,6 +188,14 @@ def test_exit_status(tmp_path: Path, statuses: tuple[str | None, ...], ended: Ma
     assert exit_status([run, healthy]) == (2 if status == 3 else status)
 
 
+def test_a_switch_that_is_not_as_it_was_is_named_beside_a_fail_and_can_be_gone_on_with(tmp_path: Path) -> None:
+    run = run_of(tmp_path, both("Ethernet0", "FAIL", "12 frames"), both("Ethernet4"),
+                 ended={"pytest": 1, "cause": "clean-up: the watchdog is not as it was"})
+    assert summary([run]).splitlines()[3:] == [
+        f"FAIL {DEVICE} Ethernet0: 12 frames", f"ERROR vtb-a: clean-up: the watchdog is not as it was ({run.folder})"]
+    assert exit_status([run]) == 1 and not run.is_finished
+
+
 def test_the_summary_has_each_reason_once(tmp_path: Path) -> None:
     run = run_of(tmp_path, both("Ethernet0", "FAIL", "12 frames"), ended={"pytest": None, "cause": "interrupted"})
     assert summary([run]).splitlines()[2].split() == ["vtb-a", "2", "0", "1", "1", "1", "0", "FAIL"]
@@ -192,6 +209,15 @@ def test_the_summary_has_each_reason_once(tmp_path: Path) -> None:
     ("!!! _pytest.outcomes.Exit: error: the switch is away !!!\n", 4, Ended(4, "the switch is away", True)),
     ("note: the run ends here, --pfc-resume=/r goes on with it: SSH is gone\n", 2, Ended(2, "SSH is gone")),
     ("", 1, Ended(1)),
+    ("note: addresses were given to 2 ports\n", 1, Ended(1)),
+    ("note: clean-up: sw-1: the watchdog is not as it was\nnote: clean-up: sw-1: the watchdog is not as it was\n", 1,
+     Ended(1, "clean-up: sw-1: the watchdog is not as it was")),
+    ("note: database x cannot be written: away; the run goes on, its records are in /r and tried again at the end\n", 1,
+     Ended(1)),
+    ("note: database x cannot be written: away; deliver the records later with: pfc-report sync --results /r\n", 1,
+     Ended(1, "database x cannot be written: away; deliver the records later with: pfc-report sync --results /r")),
+    ("note: 2 records of run night-vtb-a are neither in a file nor in every database\n", 1,
+     Ended(1, "2 records of run night-vtb-a are neither in a file nor in every database")),
     ("", 0, Ended(0)),
 ])
 def test_how_pytest_ended(tmp_path: Path, text: str, status: int, ended: Ended) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, make_url
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -23,6 +23,10 @@ BUSY_SECONDS = 5
 """How long a database that does not answer, or a lock that another writer has, is waited for."""
 STATEMENT_SECONDS = 60
 """How long one statement that writes may take on a server; a batch takes well under a second."""
+ANSWER_SECONDS = STATEMENT_SECONDS + BUSY_SECONDS
+"""How long a server may say nothing at all while it is asked: by then one that is not frozen has kept its own limit."""
+BUSY = "pfc busy"
+"""In the `info` of a connection: its statements may take as long as they do."""
 CREATION = 6_303_841
 """PostgreSQL's advisory lock of whoever creates the tables or changes them (any number that nobody else has)."""
 
@@ -72,15 +76,15 @@ class Database:
         return self._transaction("written", self._begin.write)
 
     def changing(self) -> AbstractContextManager[Connection]:
-        """A connection that creates tables or changes them, while nobody else does.
+        """A connection that creates tables or changes them, while nobody else does, however long that takes.
 
         Raises:
             StoreError: nothing of it was done.
         """
-        return self._transaction("opened", self._begin.change)
+        return self._transaction("opened", self._begin.change, is_busy=True)
 
     @contextmanager
-    def _transaction(self, doing: str, begin: str) -> Iterator[Connection]:
+    def _transaction(self, doing: str, begin: str, is_busy: bool = False) -> Iterator[Connection]:
         if self._process != os.getpid():
             self._engine.dispose(close=False)
             self._process = os.getpid()
@@ -88,7 +92,8 @@ class Database:
         try:
             with self._engine.begin() as connection:
                 connection.exec_driver_sql(statement)
-                yield connection
+                with _busy(connection.info, is_busy):
+                    yield connection
         except (SQLAlchemyError, OSError) as error:
             raise StoreError(f"database {self.url} cannot be {doing}: {_reason(error)}") from error
 
@@ -104,8 +109,28 @@ def _engine(url: URL) -> Engine:
                              connect_args={"timeout": BUSY_SECONDS, "isolation_level": None})
     options: dict[str, Any] = {"connect_timeout": BUSY_SECONDS, "tcp_user_timeout": 2000 * BUSY_SECONDS,
                                "application_name": "pfc-report", "client_encoding": "utf8"}
-    return create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True, use_native_hstore=False,
-                         connect_args={name: value for name, value in options.items() if name not in url.query})
+    engine = create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True, use_native_hstore=False,
+                           connect_args={name: value for name, value in options.items() if name not in url.query})
+    event.listen(engine, "do_connect", _connect)
+    return engine
+
+
+def _connect(dialect: Any, record: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """Connect to a server; on the connection no answer is waited for for ever, not while it is tried either."""
+    from .answered import AnsweredConnection
+    connection = AnsweredConnection.connect(*arguments, **options)
+    connection.limit_s, connection.may_take_long = ANSWER_SECONDS, lambda: bool(record.info.get(BUSY))
+    return connection
+
+
+@contextmanager
+def _busy(info: MutableMapping[Any, Any], is_busy: bool) -> Iterator[None]:
+    """What `info` says of a connection meanwhile."""
+    info[BUSY] = is_busy
+    try:
+        yield
+    finally:
+        info[BUSY] = False
 
 
 def _close(engine: Engine, process: int) -> None:

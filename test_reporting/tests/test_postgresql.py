@@ -4,9 +4,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
+import time
+from contextlib import contextmanager, suppress
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -21,6 +24,7 @@ from tests.common.pfc.record.run_reading import run_of
 from test_reporting.pfc import schema
 from test_reporting.pfc.cli import main
 from test_reporting.pfc.database import open_store
+from test_reporting.pfc.engine import Database
 from test_reporting.pfc.errors import StoreError
 from test_reporting.pfc.sql_rows import sql_text
 from test_reporting.tests import old_database, samples
@@ -272,6 +276,56 @@ def test_a_lock_is_not_waited_for_for_ever(postgresql, name, server_url, monkeyp
         with pytest.raises(StoreError, match="cannot be written: canceling statement due to lock timeout"):
             store.deliver(run_of(RUN), records(verdict()))
     assert store.deliver(run_of(RUN), records(verdict())) == 1
+
+
+@contextmanager
+def frozen(postgresql, name):
+    """The processes of the server that have a connection to a database stand still; their machine does not."""
+    pids = [pid for pid, in postgresql.ask(f"select pid from pg_stat_activity where datname = '{name}'")]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(test_reporting.pfc.engine, "ANSWER_SECONDS", 1)
+
+
+def test_a_server_that_freezes_is_not_waited_for_for_ever(postgresql, name, server_url, query, impatient):
+    open_store(server_url)
+    database = Database(server_url.replace("postgresql:", "postgresql+psycopg:"))
+    for begun, doing in ((database.writing, "written"), (database.reading, "read")):
+        began = time.monotonic()
+        with pytest.raises(StoreError, match=f"cannot be {doing}: the server did not answer for 1 s"):
+            with begun() as connection, frozen(postgresql, name):
+                connection.exec_driver_sql("select count(*) from runs")
+        assert time.monotonic() - began < 10
+        with begun() as connection:
+            assert connection.exec_driver_sql("select 7").scalar() == 7, "another connection answers"
+
+
+def test_a_server_that_froze_since_it_was_asked_is_asked_by_another_connection(
+    postgresql, name, server_url, query, impatient
+):
+    store = open_store(server_url)
+    store.deliver(run_of(RUN), [])
+    with frozen(postgresql, name):
+        assert store.deliver(run_of(RUN), records(verdict())) == 1
+    assert query("select count(*) from records") == [(1,)]
+
+
+def test_changes_of_tables_may_take_longer(server_url, impatient):
+    database = Database(server_url.replace("postgresql:", "postgresql+psycopg:"))
+    with database.changing() as connection:
+        connection.exec_driver_sql("select pg_sleep(2)")
+    with pytest.raises(StoreError, match="did not answer for 1 s"), database.reading() as connection:
+        connection.exec_driver_sql("select pg_sleep(2)")
 
 
 def test_a_forked_process_leaves_the_connection_alone(server_url, query, tmp_path, run_all):

@@ -123,6 +123,7 @@ class RecordWriter:
         run."""
         for record in records:
             record.check_run(self._run_id, "record")
+        self._append_again()
         return self._append(records)
 
     def broken_by(self, faults: Sequence[str]) -> None:
@@ -139,8 +140,7 @@ class RecordWriter:
         return RunEnd(True, lost, lost)
 
     def _append_again(self) -> None:
-        waiting = self._unspooled
-        self._unspooled = []
+        waiting, self._unspooled = self._unspooled, []
         self._append(waiting)
 
     def _missing(self) -> tuple[Record, ...]:
@@ -166,7 +166,7 @@ class RecordWriter:
                 self._file.append(lines)
         except RecordsUnwritable as error:
             if not self._is_told:
-                self._say(f"{error}; records are kept in memory and tried again at the end of the run")
+                self._say(f"{error}; records are kept in memory and tried again with the next ones")
             self._is_told = True
             self._unspooled += kept
         return kept

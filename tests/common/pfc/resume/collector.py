@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from ..record.case import Outcome, PlannedItem
 from ..record.collector import VerdictCollector
@@ -44,5 +45,14 @@ class ResumedCollector(VerdictCollector):
                 kept.append(earlier)
             else:
                 kept.append(verdict)
-                new.append(replace(self._record(outcome, verdict), replaces=self._replaced.get(key)))
+                new.append(_in_place_of(self._replaced.get(key), self._record(outcome, verdict)))
         return new
+
+
+def _in_place_of(earlier: Record | None, record: Record) -> Record:
+    """A record that takes the place of an earlier one, if there is one: it is the later one, also where the clock was
+    set back in between."""
+    if earlier is None:
+        return record
+    moment = max(record.timestamp, earlier.timestamp + timedelta(microseconds=1))
+    return replace(record, replaces=earlier.record_id, timestamp=moment)

@@ -42,9 +42,9 @@ class Earlier:
         measured = Status.ERROR not in statuses or Status.FAIL in statuses
         return [port_verdict(record) for record in found] if measured and len(found) == len(owed) else None
 
-    def unmeasured(self) -> dict[VerdictKey, str]:
-        """Verdict -> id of its record, of those that were ERROR: the next try takes its place."""
-        return {key: record.record_id for key, record in self.records.items() if record.status is Status.ERROR}
+    def unmeasured(self) -> dict[VerdictKey, Record]:
+        """Verdict -> its record, of those that were ERROR: the next try takes its place."""
+        return {key: record for key, record in self.records.items() if record.status is Status.ERROR}
 
     def measured(self) -> dict[VerdictKey, PortVerdict]:
         """The verdicts that were PASS or FAIL. They stay, also where their item is measured again for the sake of

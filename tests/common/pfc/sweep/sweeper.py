@@ -101,6 +101,12 @@ class Sweeper:
             return without_a_wave(in_wave)
         return worse_of(ModeOutcome(mode, in_wave), ModeOutcome(ALONE, self._outcome_in(waves[-1], port)))
 
+    @property
+    def failures(self) -> dict[str, Outcome]:
+        """Port -> what came of it, of those that failed so far: that stands, whatever can be measured besides."""
+        return {port: outcome for found in self._outcomes.values() for port, outcome in found.items()
+                if _failed(outcome)}
+
     def _outcome_in(self, wave: Sequence[str], port: str) -> Outcome:
         """What came of a port in a wave."""
         key = tuple(wave)
@@ -110,7 +116,10 @@ class Sweeper:
         failed = [other for other in wave if _cause(found[other]) and (key, other) not in self._tried_again]
         if port in failed or failed and self._is_whole(wave):  # before returning a verdict that the retry may change
             self._tried_again |= {(key, other) for other in failed}
-            found |= self._try_again(wave, failed, found)
+            again = self._try_again(wave, failed, found)
+            found |= again
+            if any(map(_cause, again.values())):
+                self._wait_for_the_lab()
         return found[port]
 
     def _is_whole(self, wave: Sequence[str]) -> bool:
@@ -137,8 +146,6 @@ class Sweeper:
             self._wait_for_the_lab()
             for port in failed:
                 again |= self._try([port])
-        if any(map(_cause, again.values())):
-            self._wait_for_the_lab()
         return {
             port: replace(outcome, evidence={**outcome.evidence, "first_try": causes.get(port, "PASS")})
             for port, outcome in again.items()

@@ -1,12 +1,16 @@
 """A run that was killed goes on: what it measured is kept, what it could not measure is tried again, nothing twice."""
 
 import json
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from tests.common.pfc.cases.pauses import SINGLE_LOSSLESS
 from tests.common.pfc.record.case import Outcome, PlanCase, PlannedItem
+from tests.common.pfc.record.effective_records import judge
 from tests.common.pfc.record.errors import RecordError
+from tests.common.pfc.record.parsing import parse_line
 from tests.common.pfc.record.record_file import RecordFile
 from tests.common.pfc.record.records import RunLabels, encode_line, make_record
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, PortVerdict, Status
@@ -88,6 +92,21 @@ def test_the_next_try_replaces_the_record_of_the_error(tmp_path):
     assert len(set(ids)) == len(ids) == 8, f"records: {found}"
     assert [record["replaces"] for record in found] == [None] * 4 + [ids[0], ids[1], ids[4], ids[5]], found
     assert collector.all_passed(), collector.metric_verdicts()
+
+
+def test_the_next_try_counts_where_the_clock_was_set_back(tmp_path):
+    """Its record is the later one of both, whatever the controller's clock says; so is the one of a third try."""
+    ahead = datetime.now(timezone.utc) + timedelta(hours=1)
+    first = [make_record(RUN, PORT, verdict, {}) for verdict in verdicts("Ethernet0", Status.ERROR, Status.ERROR)]
+    append(tmp_path, [replace(record, timestamp=ahead) for record in first])
+    for status in (Status.ERROR, Status.PASS):
+        collector = ResumedCollector(RUN, read_earlier(tmp_path))
+        collector.plan(FIRST)
+        append(tmp_path, collector.add(FIRST, Outcome(PORT, verdicts("Ethernet0", status, status), {})))
+    found = [parse_line(line) for line in (tmp_path / "records.jsonl").read_bytes().splitlines()]
+    for metric in (LOSSLESS, LOSSY):
+        of_metric = [record for record in found if record.metric_name == metric]
+        assert judge(of_metric, finished=True).status is Status.PASS, [record.timestamp for record in of_metric]
 
 
 @pytest.mark.parametrize(

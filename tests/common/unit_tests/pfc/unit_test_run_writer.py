@@ -142,6 +142,20 @@ def test_what_the_disk_does_not_take_is_tried_again(writer, folder, databases, s
     assert ids == [one.record_id for one in made], ids
 
 
+def test_what_the_disk_did_not_take_is_there_with_the_next_record(writer, folder, databases, said):
+    """Not at the end of the run only: one that is killed has it too, in the order in which it was made, once."""
+    (folder / "records.jsonl").mkdir()
+    made = [record(), record(LOSSY), record()]
+    for one in made[:2]:
+        writer.write([one])
+    (folder / "records.jsonl").rmdir()
+    assert writer.write(made[2:]) == made[2:], "records that are new"
+    ids = [json.loads(line)["record_id"] for line in (folder / "records.jsonl").read_text().splitlines()]
+    assert ids == [one.record_id for one in made], ids
+    assert databases.delivered == made, databases.delivered
+    assert writer.finish() == RunEnd(stored=True) and len(said) == 1, said
+
+
 @pytest.mark.parametrize(("stored", "lost"), [(True, 0), (False, 1)])
 def test_what_the_disk_never_takes(writer, folder, databases, said, stored, lost):
     """Is told to the databases once more; where one of them lacks it too it is lost, and the run has not ended."""

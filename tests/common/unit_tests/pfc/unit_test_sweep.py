@@ -174,6 +174,41 @@ def test_a_lab_that_stays_away_ends_the_sweep_and_keeps_what_was_measured():
     assert {port: sweeper.outcome(port) for port in WAVES[0]} == first, "the first wave's verdicts changed"
 
 
+@pytest.mark.parametrize(("both_of", "asked"), [((), "Ethernet4"), (PORTS, "Ethernet0")])
+def test_what_failed_is_kept_where_the_lab_goes_away_while_its_neighbour_is_tried_again(both_of, asked):
+    """Whichever port of the wave asks first: no later try may pass it."""
+    lab = SweptLab(Ethernet0=FakeWorld(ignores_pause=True), Ethernet4=FakeWorld(dead_path=True))
+    lab.on_push = lambda ports: setattr(lab, "answers", len(lab.pushes) < 4)
+    sweeper = lab.sweeper(None, both_of=both_of)
+    with pytest.raises(LabGone, match="no route to host"):
+        sweeper.outcome(asked)
+    assert statuses(sweeper.failures) == {"Ethernet0": ("FAIL", "PASS")}, statuses(sweeper.failures)
+
+
+def test_what_failed_the_second_time_is_kept_where_the_lab_goes_away_then():
+    """The port was refused first; its neighbour cannot be measured, and after that nothing can."""
+    lab = SweptLab(Ethernet0=FakeWorld(ignores_pause=True))
+
+    def break_ports(ports):
+        """The first storm is refused; Ethernet4 is dead from then on."""
+        lab.refused = "Ethernet0" if len(lab.pushes) == 3 else ""
+        lab.worlds["Ethernet4"].dead_path = len(lab.pushes) >= 3
+
+    lab.on_push = break_ports
+    sweeper, waits = lab.sweeper(None), []
+
+    def wait():
+        """The lab answers once."""
+        waits.append(len(lab.pushes))
+        if len(waits) > 1:
+            raise LabGone("no route to host")
+
+    sweeper._wait_for_the_lab = wait
+    with pytest.raises(LabGone):
+        sweeper.outcome("Ethernet0")
+    assert statuses(sweeper.failures) == {"Ethernet0": ("FAIL", "PASS")}, (waits, statuses(sweeper.failures))
+
+
 @pytest.mark.parametrize("at_once", [1, None])
 def test_an_interruption_stops_the_traffic(at_once):
     """Ctrl-C in the storm."""

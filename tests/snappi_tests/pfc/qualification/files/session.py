@@ -274,10 +274,10 @@ class Session:
 
     def finish(self) -> bool:
         """Ends the session; returns whether every planned item was measured and is PASS, and its verdict kept."""
+        judged = {(one.device, one.port) for one in self.collector.metric_verdicts()}  # no reader misses more
         for planned in self.collector.unmeasured:
-            cause = f"{planned.where}: the run ended before it was measured"
-            cause = f"{cause}: {self._gone}" if self._gone else cause
-            if planned.case in sweep_cases():
+            cause = ": ".join(filter(None, [f"{planned.where}: the run ended before it was measured", self._gone]))
+            if planned.case in sweep_cases() and (planned.device, planned.port) not in judged:
                 self.collector.leave(planned, cause)
             else:
                 self._writer.write(self.collector.missing(planned, cause))

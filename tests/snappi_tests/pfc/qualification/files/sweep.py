@@ -5,7 +5,7 @@ This is a pytest plugin, which `conftest.py` registers where the option `sweep` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from tests.common.pfc.lab.planning import measurable_first
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.tolerances import EXACT
-from tests.common.pfc.record.case import PlanCase
+from tests.common.pfc.record.case import Outcome, PlanCase
 from tests.common.pfc.sweep.cases import OF_ALL_PORTS, make_full_load, make_sweeper
 from tests.common.pfc.sweep.full_load import ALL_PORTS
 from tests.common.pfc.sweep.plan import Bench, SweepPlan, plan_sweep
@@ -135,6 +135,17 @@ class Sweeps(Extension):
             return make_full_load(plan, bench, case, auditors())
         return make_sweeper(plan, bench, self.at_once, self.ports, auditors(), self.of if self.is_both else ())
 
+    def keep_failures(self, failures: Mapping[str, Outcome], items: Sequence[Any]) -> None:
+        """Keeps what came of ports of the switch that failed (`failures`), where their items have no verdict yet:
+        nothing is going to be measured any more, and what failed has failed."""
+        for item in items:
+            owed = self._session.planned(item)
+            outcome = failures.get(owed.port) if owed is not None else None
+            if owed is None or outcome is None or owed.case is not outcome.case:
+                continue
+            if owed.device == outcome.verdicts[0].device and not self._session.verdicts_of(item.nodeid):
+                self._session.keep(item.nodeid, outcome)
+
     def lines(self) -> list[str]:
         """What the sweeps are going to measure."""
         plan = self.plan_of_ports
@@ -210,7 +221,8 @@ def pfc_sweep(
     """`pfc_sweep("vtb-t0-01|Ethernet8")` carries out the test's case on a port of the switch, with others where the
     case or the user has it so, and fails the test unless every verdict of this port is PASS."""
     ours = request.config.stash[SESSION_KEY]
-    plan = request.config.stash[SWEEPS_KEY].plan_of_ports
+    sweeps = request.config.stash[SWEEPS_KEY]
+    plan = sweeps.plan_of_ports
     case = case_of(request.node)
     assert plan is not None and case is not None, "a test without a plan, or without a case"
 
@@ -227,10 +239,15 @@ def pfc_sweep(
         try:
             outcome = sweeper.outcome(port)
         except LabGone as error:
-            ours.gone(str(error))
-            request.session.shouldstop = str(error)
-            pytest.skip(f"{device} {port}: not measured: {error}")
-        fail_for(keep(request, outcome))
+            why = str(error)
+        else:
+            fail_for(keep(request, outcome))
+            return
+        ours.gone(why)
+        request.session.shouldstop = why
+        sweeps.keep_failures(sweeper.failures, request.session.items)
+        fail_for(message for one in ours.verdicts_of(request.node.nodeid) for message in one.messages)
+        pytest.skip(f"{device} {port}: not measured: {why}")
 
     return sweep
 
