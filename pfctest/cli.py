@@ -14,7 +14,6 @@ from pfctest.interface import InterfaceError
 from pfctest.options import EXIT_REFUSED, OptionError, StormRequest
 from pfctest.pcap import write
 from pfctest.sender import SendError
-from pfctest.timing import TimingError
 
 EXIT_OPEN = 1
 EXIT_INTERRUPTED = 128 + signal.SIGINT
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         return _run(options.read(arguments))
-    except (OptionError, FrameError, InterfaceError, SendError, TimingError) as error:
+    except (OptionError, FrameError, InterfaceError, SendError) as error:
         return _end_with(str(error))
     except OSError as error:
         return _end_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))

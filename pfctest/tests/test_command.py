@@ -192,6 +192,8 @@ def test_interfaces_that_cannot_be_used(bench):
                         ("much-too-long-a-name", "is no interface name")):
         status, _, errors, _ = bench.run("-d", name, "--p3")
         assert status == 2 and words in errors and errors.count("\n") == 1, errors
+    for name in ("shutx", "shut"):
+        assert bench.run("-d", name, "--p3", "--dry-run")[0] == 0, "nothing is sent"
 
 
 def test_an_interface_that_goes_down_ends_the_storm_and_the_others_are_released(bench):
