@@ -178,8 +178,10 @@ def _flat_out(opened: socket.socket, planned: StormPlan, gaps: Gaps, stop: StopR
         gaps.expect(rest)
         last = Pacer(Batch(opened, planned.outgoing * rest), gaps, stop)
         ended_by = last.run(Pace(0, 1, pace.duration_ns))
+        counts.by_interface.update(last.counts.by_interface)
         counts = replace(last.counts, frames=counts.frames + last.counts.frames,
-                         refused=counts.refused + last.counts.refused)
+                         refused=counts.refused + last.counts.refused,
+                         by_interface=counts.by_interface)
     return counts, ended_by
 
 
