@@ -14,7 +14,6 @@ from pfctest.interface import InterfaceError
 from pfctest.options import EXIT_REFUSED, OptionError, StormRequest
 from pfctest.pcap import write
 from pfctest.sender import SendError
-from pfctest.timing import TimingError
 
 EXIT_OPEN = 1
 EXIT_INTERRUPTED = 128 + signal.SIGINT
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         return _run(options.read(arguments))
-    except (OptionError, FrameError, InterfaceError, SendError, TimingError) as error:
+    except (OptionError, FrameError, InterfaceError, SendError) as error:
         return _end_with(str(error))
     except OSError as error:
         return _end_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))
@@ -57,7 +56,10 @@ def _judge(request: StormRequest, storm_report: storm.StormReport) -> int:
     if not request.is_timed or not request.frame_spec.shortest_quanta:
         return 0
     if storm_report.gaps.sends < 2 or storm_report.gaps.open_share is None:
-        if storm_report.ended_by in signal.Signals.__members__ and not storm_report.counts.refused:
+        if storm_report.counts.refused:
+            return _end_with("the storm cannot be judged, as in no two sends every interface took its frame: "
+                             + report.taken(storm_report.counts.by_interface))
+        if storm_report.ended_by in signal.Signals.__members__:
             return 0
         return _end_with("the storm is too short to be judged: fewer than two frames were sent")
     return EXIT_OPEN if storm_report.gaps.open_share > request.max_open else 0

@@ -1,7 +1,7 @@
-"""What Linux knows of a network interface: index, address, state, speed, and whether a default route leaves there.
+"""What Linux knows of a network interface: index, address, state, speed, and what speaks against a storm from there.
 
-All but the routes is asked for by ioctl, because /sys shows the interfaces of the network namespace that it was mounted
-in, which need not be this process's.
+All but the routes and kinds is asked for by ioctl, because /sys shows the interfaces of the network namespace that it
+was mounted in, which need not be this process's.
 """
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pfctest.routes import LONGEST_PREFIX, default_interfaces
+from pfctest.routes import LONGEST_PREFIX, default_interfaces, lies_on, links
 
 ROUTES, ROUTES_6 = Path("/proc/self/net/route"), Path("/proc/self/net/ipv6_route")
 _SIOCGIFFLAGS, _SIOCGIFHWADDR, _SIOCETHTOOL = 0x8913, 0x8927, 0x8946
-_ETHTOOL_GSET = 1
+_ETHTOOL_GSET, _ETHTOOL_GDRVINFO = 1, 3
 _IFF_UP, _IFF_RUNNING = 0x1, 0x40
 _ARPHRD_ETHER = 1
 _RTF_REJECT = 0x0200
 _IFREQ = struct.Struct("16s24x")
 _NAME_BYTES = 15
 _SPEED_UNKNOWN = (0, 0xFFFF, 0xFFFFFFFF)
+_DROPPING_DRIVERS = ("i40e", "ice", "iavf")
+"""Intel's of 10G to 200G: they set up their NICs to drop pause frames of all senders but the firmware (Linux:
+i40e_probe, ice_vsi_setup), those of virtual functions (iavf) too."""
+_NO_CABLE_OF_ITS_OWN = ("bond", "bridge", "dummy", "ifb", "macvlan", "macvtap", "team", "vlan", "vrf")
+"""Kinds of interfaces whose frames leave with a tag, by one cable of several that has not been chosen, or by none."""
 
 
 class InterfaceError(Exception):
@@ -64,8 +69,10 @@ class Patience:
     sleep: Callable[[float], None] = time.sleep
 
 
-def find(name: str, patience: Patience = Patience()) -> Interface:
-    """The interface of this name, which must be an Ethernet interface that is up and has a carrier, now or soon.
+def find(name: str, patience: Patience = Patience(), needs_link: bool = True) -> Interface:
+    """The interface of this name, its own or an alternative one, which must be an Ethernet interface.
+
+    With `needs_link` it must be up and have a carrier, now or soon.
 
     Raises:
         InterfaceError: there is none, it is no Ethernet interface, or it is down or without a link.
@@ -74,6 +81,7 @@ def find(name: str, patience: Patience = Patience()) -> Interface:
         raise InterfaceError(f"'{name}' is no interface name: expected 1 to {_NAME_BYTES} characters")
     try:
         index = socket.if_nametoindex(name)
+        name = socket.if_indextoname(index)
     except OSError:
         known = ", ".join(sorted(known for _, known in socket.if_nameindex()))
         raise InterfaceError(f"interface {name} does not exist: this machine has {known or 'none'}") from None
@@ -82,18 +90,45 @@ def find(name: str, patience: Patience = Patience()) -> Interface:
         if family != _ARPHRD_ETHER:
             raise InterfaceError(f"interface {name} is no Ethernet interface (its hardware type is {family}): "
                                  "pause frames exist on Ethernet only")
-        _await_link(asking, name, patience)
+        if needs_link:
+            _await_link(asking, name, patience)
         return Interface(name, index, address.hex(":"), _speed_mbps(asking, name))
 
 
-def has_default_route(name: str) -> bool:
-    """Whether a default route (IPv4 or IPv6, of any table) leaves through this interface, or a route for half of all
-    addresses: a storm there may cut off this machine.
+def refuse_unfit(interface: Interface) -> None:
+    """Refuse an interface from which a storm may do harm, or does not reach the other end of one cable.
+
+    Raises:
+        InterfaceError: it is such a one.
+    """
+    name = interface.name
+    kind = next((link.kind for link in links().values() if link.name == name), "")
+    if kind in _NO_CABLE_OF_ITS_OWN:
+        raise InterfaceError(f"interface {name} is of the kind {kind}, whose frames do not leave as they are by one "
+                             "cable: expected the interface that the cable is in, or --force")
+    driver = driver_of(name)
+    if driver in _DROPPING_DRIVERS:
+        raise InterfaceError(f"interface {name} has the driver {driver}, whose NICs drop the pause frames of programs, "
+                             "so that none would reach the cable: expected a NIC of another driver, or --force")
+    leaving = default_route_by(name)
+    if leaving:
+        carries = "" if leaving == name else f"carries {leaving}, which "
+        raise InterfaceError(f"interface {name} {carries}has a default route, and pausing its peer may cut this "
+                             "machine off: expected another one, or --force")
+
+
+def default_route_by(name: str) -> str:
+    """The interface that a default route (IPv4 or IPv6, of any table) leaves by, or a route for half of all addresses:
+    this one or one that lies on it. A storm here may then cut off this machine. Empty: no such route.
 
     The tables in /proc are looked at too. They show less, but are there where rtnetlink is not, and have the interface
     where rtnetlink may name no more than a next hop object (net.ipv4.nexthop_compat_mode 0).
     """
-    return name in default_interfaces() or _is_in_proc(name)
+    known = links()
+    above = {one for index, link in known.items() if link.name == name for one in lies_on(index, known)}
+    leaving = default_interfaces()
+    names = [name, *sorted(known[one].name for one in above)]
+    return next((one for one in names if one in leaving or _is_in_proc(one)), "")
 
 
 def _is_in_proc(name: str) -> bool:
@@ -143,12 +178,27 @@ def _ask(asking: socket.socket, name: str, request: int) -> bytes:
 
 def _speed_mbps(asking: socket.socket, name: str) -> int | None:
     """The speed by struct ethtool_cmd; None where the driver does not say."""
-    answer = array.array("B", struct.pack("I40x", _ETHTOOL_GSET))
+    answer = _ask_driver(asking, name, struct.pack("I40x", _ETHTOOL_GSET))
+    if answer is None:
+        return None
+    low, high = struct.unpack_from("H14xH", answer, 12)
+    speed = ctypes.c_uint32(high << 16 | low).value
+    return None if speed in _SPEED_UNKNOWN else speed
+
+
+def driver_of(name: str) -> str:
+    """The driver by struct ethtool_drvinfo; empty where it does not say."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        answer = _ask_driver(asking, name, struct.pack("I192x", _ETHTOOL_GDRVINFO))
+    return "" if answer is None else answer[4:36].split(b"\0")[0].decode(errors="replace")
+
+
+def _ask_driver(asking: socket.socket, name: str, question: bytes) -> bytes | None:
+    """The answer to a question of ethtool's, of the same length; None where the driver gives none."""
+    answer = array.array("B", question)
     place, _ = answer.buffer_info()
     try:
         fcntl.ioctl(asking, _SIOCETHTOOL, struct.pack("16sP16x", name.encode(), place))
     except OSError:
         return None
-    low, high = struct.unpack_from("H14xH", answer, 12)
-    speed = ctypes.c_uint32(high << 16 | low).value
-    return None if speed in _SPEED_UNKNOWN else speed
+    return answer.tobytes()

@@ -6,8 +6,9 @@ nothing for longer.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pfctest.gaps import Gaps
@@ -99,7 +100,7 @@ def rhythm_of(period_ns: int, real_time: bool, rest_every: int = REST_EVERY) -> 
 class SendCounts:
     """What a pacer has counted: `frames` sent in all, `refused` ticks that the driver did not take whole, `missed`
     deadlines that passed while it was kept from running; `last_frames` sent in the last tick of which any was, begun
-    at `last_ns`.
+    at `last_ns`; `by_interface` the frames of each interface, known at the end.
     """
 
     frames: int = 0
@@ -107,6 +108,7 @@ class SendCounts:
     missed: int = 0
     last_frames: int = 0
     last_ns: int = 0
+    by_interface: Counter[str] = field(default_factory=Counter)
 
     def add(self, frames: int, at_ns: int, is_whole: bool) -> None:
         """Counts a tick: so many frames were taken; `is_whole`: all of them."""
@@ -140,6 +142,7 @@ class Pacer:
         self._scheduling = scheduling
         self._rest_every = REST_EVERY
         self.counts = SendCounts()
+        self._lost = dict.fromkeys(sender.names, 0)  # frames that were not taken
         self.clock: Callable[[], int] = time.monotonic_ns
         self.sleep: Callable[[float], None] = time.sleep
 
@@ -160,7 +163,13 @@ class Pacer:
             before_ns = now_ns
             now_ns = self.clock()
             self._look(time.process_time_ns() - used_ns, now_ns - before_ns)
+        self._share_out()
         return self._stop.why or ("duration" if left > 0 else "count")
+
+    def _share_out(self) -> None:
+        """Reckon the frames of each interface: every tick had as many for each, of which some were lost."""
+        each = (self.counts.frames + sum(self._lost.values())) // len(self._lost)
+        self.counts.by_interface.update({name: each - lost for name, lost in self._lost.items()})
 
     def _slice(self, pace: Pace, deadline_ns: int, left: int, until_ns: int) -> tuple[int, int]:
         """Send what is due before `until_ns`; the next deadline, and the ticks left."""
@@ -215,6 +224,7 @@ class Pacer:
             elif self.clock() >= patient_until_ns:
                 name = self._sender.names[sent + more]
                 raise SendError(f"interface {name} took no frame for a second: expected one that has a link")
+        self._lose(sent + more, self._sender.frames)
         return more
 
     def _others(self, first: int) -> int:
@@ -226,8 +236,16 @@ class Pacer:
         while first < self._sender.frames and not self._stop.why:
             taken = self._sender.send(first)
             more += taken
+            if not taken:
+                self._lose(first, first + 1)
             first += taken or 1
+        self._lose(first, self._sender.frames)
         return more
+
+    def _lose(self, begin: int, end: int) -> None:
+        """Count frames of a tick that were not taken, or that no time was left for."""
+        for name in self._sender.names[begin:end]:
+            self._lost[name] += 1
 
     def _next(self, deadline_ns: int, period_ns: int) -> int:
         """The deadline after this one, or of those that have passed meanwhile the last."""

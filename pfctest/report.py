@@ -1,6 +1,7 @@
 """What the command prints: what it would send, and what it has sent."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pfctest.frame import problems
@@ -30,8 +31,11 @@ def achieved(request: StormRequest, plan: StormPlan, storm_report: StormReport) 
     """What was sent, for programs, besides what was planned; gaps are seconds, shares of 1 (None: not measured)."""
     gaps = storm_report.gaps
     counts = storm_report.counts
+    found = planned(request, plan)
+    for interface in found["interfaces"]:
+        interface["frames"] = counts.by_interface[interface["name"]]
     return {
-        **planned(request, plan), "seen_at": SEEN_AT, "ended_by": storm_report.ended_by,
+        **found, "seen_at": SEEN_AT, "ended_by": storm_report.ended_by,
         "released": storm_report.released, "scheduling": storm_report.scheduling, "frames": counts.frames,
         "elapsed_s": gaps.elapsed_ns / SECOND_NS,
         "rate_fps": _rate_fps(counts, gaps, len(plan.interfaces)),
@@ -67,7 +71,8 @@ def text_of_report(found: dict[str, Any]) -> str:
     lines = [f"{found['content']}: {found['frames']} frames sent from {names}"]
     if found["rate_fps"] is not None and found["gap_s"]["max"] is not None:
         gap = found["gap_s"]
-        lines.append(f"as seen at the sender: {found['rate_fps']:.1f} frames/s on each interface for "
+        where = "on average of the interfaces" if _differ(found) else "on each interface"
+        lines.append(f"as seen at the sender: {found['rate_fps']:.1f} frames/s {where} for "
                      f"{found['elapsed_s']:.3f} s, gaps p50 {_us(gap['p50'])}, p99 {_us(gap['p99'])}, "
                      f"longest {_us(gap['max'])}")
     if found["open_share"] is not None:
@@ -79,13 +84,28 @@ def text_of_report(found: dict[str, Any]) -> str:
     if found["refused"] or found["missed_deadlines"]:
         lines.append(f"{found['missed_deadlines']} deadlines were missed, "
                      f"{found['refused']} times the driver did not take every frame")
+    if found["refused"] and _differ(found):
+        lines.append(taken({interface["name"]: interface["frames"] for interface in found["interfaces"]}))
     ended = "with quanta-0 frames, " if found["released"] else ""
     lines.append(f"ended {ended}by {found['ended_by']}")
     return "\n".join(lines)
 
 
+def taken(frames: Mapping[str, int]) -> str:
+    """Which interface took how many frames, in words."""
+    return ", ".join(f"{name} took {count} frame{'' if count == 1 else 's'}" for name, count in frames.items())
+
+
+def _differ(found: dict[str, Any]) -> bool:
+    """Whether one interface took more frames than another."""
+    return len({interface["frames"] for interface in found["interfaces"]}) > 1
+
+
 def _rate_fps(counts: SendCounts, gaps: Gaps, interfaces: int) -> float | None:
-    """Frames a second on each interface, from the first send to the last, which is not counted; None: only one."""
+    """Frames a second on each interface, from the first send to the last, which is not counted; None: only one.
+
+    Where some interfaces took fewer frames, the average of all.
+    """
     passed_ns = counts.last_ns - gaps.first_ns if gaps.sends else 0
     return (counts.frames - counts.last_frames) / interfaces * SECOND_NS / passed_ns if passed_ns > 0 else None
 

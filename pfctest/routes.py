@@ -1,25 +1,66 @@
 """Where default routes leave this machine, asked of the kernel by rtnetlink: of all tables, with every next hop.
 
 A route for half of all addresses counts too: two of them (0.0.0.0/1 and 128.0.0.0/1) do the same as a default route.
+What lies on an interface (a bridge, a bond, a VLAN) is asked for too: what leaves by that leaves by the interface.
 """
 from __future__ import annotations
 
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 LONGEST_PREFIX = 1
 """Bits of a destination that still is one half of all addresses."""
 _RTM_GETROUTE, _RTN_UNICAST = 26, 1
 _RTA_OIF, _RTA_MULTIPATH = 4, 9
+_RTM_GETLINK = 18
+_IFLA_IFNAME, _IFLA_LINK, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_LINK_NETNSID = 3, 5, 10, 18, 37
+_IFLA_INFO_KIND = 1
+_PEERS = ("veth", "netkit")
+"""Kinds of interfaces that name the other end of their cable where others name what they lie on."""
+_VRF = "vrf"
+"""No more than a table of routes: those that leave by it leave by the routes in there, which are asked for too."""
 _NLM_F_REQUEST, _NLM_F_DUMP = 0x001, 0x300
 _NLMSG_ERROR, _NLMSG_DONE = 2, 3
 _MESSAGE, _ATTRIBUTE = struct.Struct("IHHII"), struct.Struct("HH")
 _ROUTE = struct.Struct("8BI")
 _NEXT_HOP = struct.Struct("HBBi")
+_INTERFACE = struct.Struct("BxHiII")
 _ANSWER_BYTES = 1 << 16  # the kernel answers in pieces of 32 KiB at most
 _PATIENCE_S = 5.0
+
+
+class KernelLink(NamedTuple):
+    """An interface: its kind (empty: a device), and by their indexes the bridge or bond that has it as a member and the
+    interface that it lies on (0: none, or none of this namespace)."""
+
+    name: str
+    kind: str
+    master: int
+    lower: int
+
+
+def links() -> dict[int, KernelLink]:
+    """All interfaces by index; none when the kernel cannot be asked."""
+    try:
+        found = list(_dump(_RTM_GETLINK, _INTERFACE.pack(socket.AF_UNSPEC, 0, 0, 0, 0)))
+    except OSError:
+        return {}
+    return {_INTERFACE.unpack_from(body)[2]: _link(body) for body in found}
+
+
+def lies_on(index: int, known: Mapping[int, KernelLink]) -> set[int]:
+    """The interfaces whose frames may leave by this one: bridges, bonds, VLANs and the like, and what lies on those."""
+    found = {index}
+    while True:
+        masters = {known[one].master for one in found if one in known}
+        more = {master for master in masters if master in known and known[master].kind != _VRF}
+        more |= {one for one, link in known.items() if link.lower in found}
+        if more <= found:
+            return found - {index}
+        found |= more
 
 
 def default_interfaces() -> set[str]:
@@ -27,7 +68,7 @@ def default_interfaces() -> set[str]:
     found = set()
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
-            for route in _routes(family):
+            for route in _dump(_RTM_GETROUTE, _ROUTE.pack(family, *bytes(8))):
                 found |= leaves_by(route)
         except OSError:  # no such socket here, or no such protocol: the other family may answer
             continue
@@ -48,12 +89,30 @@ def leaves_by(route: bytes) -> set[int]:
     return found
 
 
-def _routes(family: int) -> Iterator[bytes]:
-    """All routes of a family. Raises OSError when the kernel does not list them."""
+def _link(body: bytes) -> KernelLink:
+    """What is said of an interface (struct ifinfomsg and what follows)."""
+    said = {header[1]: value for header, value in _pieces(body[_INTERFACE.size:], _ATTRIBUTE)}
+    about = {header[1]: value for header, value in _pieces(said.get(_IFLA_LINKINFO, b""), _ATTRIBUTE)}
+    kind = _text(about.get(_IFLA_INFO_KIND, b""))
+    is_here = _IFLA_LINK_NETNSID not in said and kind not in _PEERS
+    lower = _index(said.get(_IFLA_LINK)) if is_here else 0
+    return KernelLink(_text(said.get(_IFLA_IFNAME, b"")), kind, _index(said.get(_IFLA_MASTER)), lower)
+
+
+def _text(value: bytes) -> str:
+    return value.rstrip(b"\0").decode(errors="surrogateescape")
+
+
+def _index(value: bytes | None) -> int:
+    return int(struct.unpack("i", value)[0]) if value else 0
+
+
+def _dump(kind: int, asked: bytes) -> Iterator[bytes]:
+    """All that the kernel has of a kind, by a question. Raises OSError when it does not list them."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as asking:
         asking.settimeout(_PATIENCE_S)
-        asking.sendto(_MESSAGE.pack(_MESSAGE.size + _ROUTE.size, _RTM_GETROUTE, _NLM_F_REQUEST | _NLM_F_DUMP, 1, 0)
-                      + _ROUTE.pack(family, *bytes(8)), (0, 0))
+        asking.sendto(_MESSAGE.pack(_MESSAGE.size + len(asked), kind, _NLM_F_REQUEST | _NLM_F_DUMP, 1, 0) + asked,
+                      (0, 0))
         while True:
             for header, body in _pieces(asking.recv(_ANSWER_BYTES), _MESSAGE):
                 if header[1] == _NLMSG_DONE:

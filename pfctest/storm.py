@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pfctest.gaps import Gaps
-from pfctest.interface import Interface, InterfaceError, find, has_default_route
+from pfctest.interface import Interface, InterfaceError, find, refuse_unfit
 from pfctest.options import StormRequest
 from pfctest.pacing import SECOND_NS, Pace, Pacer, SendCounts, StopRequest
 from pfctest.realtime import Scheduling, scheduled
 from pfctest.sender import BATCH, Batch, Outgoing, SendError, open_socket, sender_of
-from pfctest.timing import pause_time_ps
 
 RELEASES = 3
 """Quanta-0 frames that end a storm: one may be lost."""
@@ -75,10 +74,11 @@ def plan(request: StormRequest) -> StormPlan:
     """What a request comes to on this machine's interfaces.
 
     Raises:
-        InterfaceError: an interface cannot be used, or its speed is needed and not known.
+        InterfaceError: an interface cannot be used or is given twice, or its speed is needed and not known.
         FrameError: a frame cannot be built.
     """
     interfaces = tuple(_interface(name, request) for name in request.devices)
+    _refuse_twice(interfaces, request)
     sources = [request.source or interface.mac for interface in interfaces]
     pause_ns = _pause_ns(interfaces, request)
     if request.rate_fps is not None:
@@ -93,15 +93,26 @@ def _interface(name: str, request: StormRequest) -> Interface:
     """The interface of this name, as far as the request needs it."""
     if request.dry_run and request.source is not None and request.speed_mbps is not None:
         return Interface(name, 0, request.source, request.speed_mbps)
-    found = find(name)
-    if not (request.force or request.dry_run) and has_default_route(name):
-        raise InterfaceError(f"interface {name} has a default route, and pausing its peer may cut this machine off: "
-                             "expected another one, or --force")
-    return Interface(name, found.index, found.mac, request.speed_mbps or found.speed_mbps)
+    found = find(name, needs_link=not request.dry_run)
+    if not (request.force or request.dry_run):
+        refuse_unfit(found)
+    return replace(found, speed_mbps=request.speed_mbps or found.speed_mbps)
+
+
+def _refuse_twice(interfaces: Sequence[Interface], request: StormRequest) -> None:
+    """Refuse one that is given by two of its names."""
+    given: dict[str, str] = {}
+    for interface, name in zip(interfaces, request.devices):
+        if interface.name in given:
+            raise InterfaceError(f"interface {interface.name} is given twice: as {given[interface.name]} and as {name}")
+        given[interface.name] = name
 
 
 def _pause_ns(interfaces: Sequence[Interface], request: StormRequest) -> int | None:
-    """How long a frame pauses a queue on the fastest interface, rounded down."""
+    """How long a frame pauses a queue on the fastest interface, rounded down; a quantum is 512 bit times.
+
+    The speed may be any: that of several lines together, or one that Ethernet does not have.
+    """
     quanta = request.frame_spec.shortest_quanta
     unknown = [interface.name for interface in interfaces if interface.speed_mbps is None]
     if quanta and unknown and request.is_timed:
@@ -110,7 +121,7 @@ def _pause_ns(interfaces: Sequence[Interface], request: StormRequest) -> int | N
     if unknown or not quanta:
         return None
     fastest = max(interface.speed_mbps or 0 for interface in interfaces)
-    return pause_time_ps(quanta, fastest) // 1000
+    return quanta * 512 * 1000 // fastest
 
 
 def run(request: StormRequest, planned: StormPlan) -> StormReport:
@@ -167,8 +178,10 @@ def _flat_out(opened: socket.socket, planned: StormPlan, gaps: Gaps, stop: StopR
         gaps.expect(rest)
         last = Pacer(Batch(opened, planned.outgoing * rest), gaps, stop)
         ended_by = last.run(Pace(0, 1, pace.duration_ns))
+        counts.by_interface.update(last.counts.by_interface)
         counts = replace(last.counts, frames=counts.frames + last.counts.frames,
-                         refused=counts.refused + last.counts.refused)
+                         refused=counts.refused + last.counts.refused,
+                         by_interface=counts.by_interface)
     return counts, ended_by
 
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from typing import Tuple, Union
+from multiprocessing.connection import Connection, wait
+from typing import Any, Tuple, Union
 
 from pfctest import storm
 from pfctest.options import StormRequest
@@ -31,7 +32,7 @@ def run(request: StormRequest, planned: StormPlan) -> StormReport:
         What was sent in all; gaps and open time are those of the worker that left the queue open for longest.
 
     Raises:
-        SendError: as `storm.run`; the other workers have ended then.
+        SendError: as `storm.run`, of the worker that failed first; the others have ended then.
     """
     shares = [share for share in (_share(planned, number, request.workers) for number in range(request.workers))
               if share.interfaces]
@@ -45,7 +46,7 @@ def run(request: StormRequest, planned: StormPlan) -> StormReport:
                 workers.append(_start(request, share, [here for _, here in workers]))
         if stop.why:  # asked before the last one was there
             _signal([pid for pid, _ in workers], signal.SIGTERM)
-        answers = [_answer(worker, workers) for worker in workers]
+        answers = list(_answers(workers))
     failures = [answer for answer in answers if isinstance(answer, SendError)]
     if failures:
         raise failures[0]
@@ -97,15 +98,23 @@ def _work(request: StormRequest, share: StormPlan, there: Connection) -> None:
     there.send(answer)
 
 
-def _answer(worker: _Worker, workers: Sequence[_Worker]) -> Answer:
-    """What a worker has to say at its end; when it failed, the others are asked to end too."""
-    pid, here = worker
+def _answers(workers: Sequence[_Worker]) -> Iterator[Answer]:
+    """What workers have to say at their ends, as they end; when one has failed, the others are asked to end too."""
+    left: dict[Any, int] = {here: pid for pid, here in workers}
+    while left:
+        for here in wait(list(left)):
+            answer = _answer(left.pop(here), here)
+            if isinstance(answer, SendError):
+                _signal(list(left.values()), signal.SIGTERM)
+            yield answer
+
+
+def _answer(pid: int, here: Any) -> Answer:
+    """What a worker that has ended has to say."""
     try:
         answer: Answer = here.recv()
     except EOFError:
         answer = SendError(f"the worker {pid} was killed: what it paused opens when the last quanta have run out")
-    if isinstance(answer, SendError):
-        _signal([other for other, _ in workers if other != pid], signal.SIGTERM)
     return answer
 
 
@@ -118,9 +127,13 @@ def _signal(processes: Sequence[int], number: int) -> None:
 
 
 def _together(reports: Sequence[StormReport]) -> StormReport:
-    worst = max(reports, key=lambda report: (report.gaps.open_share or 0.0, report.gaps.longest_ns))
+    worst = max(reports, key=lambda report: (report.counts.refused > 0 and report.gaps.sends < 2,
+                                             report.gaps.open_share or 0.0, report.gaps.longest_ns))
     totals = {name: sum(getattr(report.counts, name) for report in reports)
               for name in ("frames", "refused", "missed", "last_frames")}
-    counts = SendCounts(**totals, last_ns=worst.counts.last_ns)
+    by_interface: Counter[str] = Counter()
+    for report in reports:
+        by_interface.update(report.counts.by_interface)
+    counts = SendCounts(**totals, last_ns=worst.counts.last_ns, by_interface=by_interface)
     return replace(worst, counts=counts, released=all(report.released for report in reports),
                    failure="; ".join(report.failure for report in reports if report.failure))

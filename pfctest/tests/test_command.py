@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_one_process_sends_from_many_interfaces(bench):
     with bench.place.receiving("many0x") as first, bench.place.receiving("many31x") as last:
         status, said, _ = bench.storm("-d", ",".join(names), "--priority=3", "--duration=0.5", "--max-open=100")
         found = {name: receiver.data() for name, receiver in (("many0", first), ("many31", last))}
-    assert status == 0
+    assert status == 0 and {each["frames"] for each in said["interfaces"]} == {said["frames"] // 32}
     for name, frames in found.items():
         storm, release = (encode(pfc_frame(bench.mac(name), {3: quanta})) for quanta in (0xFFFF, 0))
         assert frames == [storm] * (said["frames"] // 32) + [release] * 3
@@ -116,6 +117,22 @@ def test_workers_share_the_interfaces_and_die_with_their_parent(bench):
     bench.receiver.frames()
 
 
+def test_a_worker_that_fails_ends_the_others_at_once(bench):
+    """Those before it too."""
+    if (os.cpu_count() or 1) < 2:
+        pytest.skip("one CPU has one worker")
+    bench.place.add_cable(("loses", "losesx"))
+    with bench.place.receiving("losesx") as other:
+        with bench.start("-d", "near,loses", "--priority=3", "--duration=60", "--workers=2") as process:
+            other.take(5)
+            bench.place.run("ip", "link", "set", "dev", "loses", "down")
+            began_s = time.monotonic()
+            _, errors = process.communicate(timeout=70)
+    assert time.monotonic() - began_s < 30
+    assert process.returncode == 2 and errors == "error: interface loses went down while frames were sent\n"
+    assert bench.receiver.data()[-3:] == [encode(pfc_frame(bench.mac(), {3: 0}))] * 3
+
+
 def gone(pid):
     """Waits until a process is no more."""
     deadline = time.monotonic() + 10
@@ -130,7 +147,8 @@ def gone(pid):
 
 
 def test_a_number_of_frames_as_fast_as_it_goes_is_exact(bench):
-    assert len(bench.run("-d", "near", "--p3", "--q3=9", "-i", "301")[3]) == 301
+    said, frames = bench.storm("-d", "near", "--p3", "--q3=9", "-i", "301")[1:]
+    assert len(frames) == said["interfaces"][0]["frames"] == 301
     assert len(bench.run("-d", "near", "--p3", "--q3=9", "-i", "20", "--rate", "5000")[3]) == 20
 
 
@@ -139,6 +157,7 @@ def test_rate_max(bench):
     _, said, _ = bench.storm("-d", "fast", "--priority=3", "--duration=0.5", "--rate=max", "--speed=800G")
     assert 0 <= said["open_share"] <= 1
     assert received("fastx", bench.place) == said["frames"] + 3 > 1000
+    assert said["interfaces"][0]["frames"] == said["frames"]
     assert said["scheduling"] != "SCHED_FIFO"
 
 
@@ -192,6 +211,8 @@ def test_interfaces_that_cannot_be_used(bench):
                         ("much-too-long-a-name", "is no interface name")):
         status, _, errors, _ = bench.run("-d", name, "--p3")
         assert status == 2 and words in errors and errors.count("\n") == 1, errors
+    for name in ("shutx", "shut"):
+        assert bench.run("-d", name, "--p3", "--dry-run")[0] == 0, "nothing is sent"
 
 
 def test_an_interface_that_goes_down_ends_the_storm_and_the_others_are_released(bench):
@@ -224,6 +245,9 @@ def test_an_interface_without_a_link_does_not_silence_the_others(bench):
     assert storm == [encode(pfc_frame(bench.mac(), {3: 0xFFFF}))] * len(storm)
     assert bench.receiver.data()[-3:] == [encode(pfc_frame(bench.mac(), {3: 0}))] * 3
     assert "times the driver did not take every frame" in output and "ended by SIGTERM" in output
+    quiet, near = map(int, re.search(r"^quiet took (\d+) frames?, near took (\d+) frames$", output, re.M).groups())
+    assert quiet < near and f"{quiet + near} frames sent from quiet, near" in output
+    assert "frames/s on average of the interfaces for" in output or not quiet
     assert process.returncode == 2 and errors == (
         "error: interface quiet took no quanta-0 frame for a second: what was paused opens when its pause runs out\n")
 

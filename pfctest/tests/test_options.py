@@ -6,7 +6,7 @@ import pytest
 from pfctest import cli, interface, options, storm
 from pfctest.frame import PfcFrame, decode, problems
 from pfctest.frame_spec import FrameSpec, RawFields
-from pfctest.interface import Interface, InterfaceError, has_default_route
+from pfctest.interface import Interface, InterfaceError, default_route_by
 
 OWN = Interface("eth7", 7, "02:00:00:00:00:07", None)
 
@@ -56,10 +56,28 @@ def test_a_storm_needs_two_frames_in_each_pause_time():
 
 def test_the_fastest_interface_sets_the_pace(monkeypatch):
     speeds = {"a": 10_000, "b": 400_000, "c": 100_000}
-    monkeypatch.setattr(storm, "find", lambda name: Interface(name, 1, OWN.mac, speeds[name]))
-    monkeypatch.setattr(storm, "has_default_route", lambda name: False)
+    monkeypatch.setattr(storm, "find", lambda name, needs_link: Interface(name, 1, OWN.mac, speeds[name]))
+    monkeypatch.setattr(storm, "refuse_unfit", lambda found: None)
     planned = storm.plan(options.read(["-d", "a,b", "-d", "c", "--priority=3", "--duration=1", "--oversample=4"]))
     assert (planned.pause_ns, planned.period_ns) == (83_884, 20_971)
+
+
+@pytest.mark.parametrize("gigabits, pause_ns", [(56, 599_177), (75, 447_385), (300, 111_846), (400, 83_884)])
+def test_a_pause_is_reckoned_at_any_speed(gigabits, pause_ns):
+    """Of several lines together, and of NICs whose speed no standard has."""
+    planned = storm.plan(asked("--priority=3", "--dry-run", f"--source-mac={OWN.mac}", f"--speed={gigabits}G"))
+    assert planned.pause_ns == pause_ns == 65535 * 512 // gigabits
+
+
+@pytest.mark.parametrize("words, needs_link, judged", [([], True, ["eth7"]), (["--dry-run"], False, []),
+                                                       (["--force"], True, [])])
+def test_what_an_interface_has_to_be(monkeypatch, words, needs_link, judged):
+    """No link where nothing is sent; fit, unless it is forced."""
+    asked_for, seen = [], []
+    monkeypatch.setattr(storm, "find", lambda name, needs_link: asked_for.append(needs_link) or OWN)
+    monkeypatch.setattr(storm, "refuse_unfit", lambda found: seen.append(found.name))
+    storm.plan(asked("--priority=3", *words))
+    assert (asked_for, seen) == ([needs_link], judged)
 
 
 def test_tags():
@@ -96,7 +114,7 @@ def test_a_frame_that_is_wrong_in_every_way_is_described_in_every_way():
     (["--priority=3", "--duration=1", "--rate=9", "--oversample=2"], "--rate and --oversample exclude each other"),
     (["--priority=3", "-i", "9", "--oversample=2"], "--oversample needs --duration"),
     (["--priority=3", "--speed=fast"], "argument --speed: speed 'fast' is not understood: expected one such as 100G"),
-    (["--priority=3", "--speed=30G"], "argument --speed: speed 30000 Mb/s is not an Ethernet speed"),
+    (["--priority=3", "--speed=0G"], "argument --speed: speed 0G is out of range: expected 1M or more"),
     (["--priority=3", "--max-open=200"], "argument --max-open: share 200 is out of range: expected 0 to 100 percent"),
     (["--priority=3", "--source-mac=01:00:00:00:00:00"], "--source-mac 01:00:00:00:00:00 is a group address"),
     (["--priority=3", "--source-mac=nonsense"], "'nonsense' is not a MAC address"),
@@ -118,8 +136,8 @@ def test_bad_options_are_one_sentence(words, sentence, capsys):
                                             (["--duration=1", "--rate=9"], True), (["-i", "9"], False),
                                             (["--duration=1", "--rate=9", "--raw-vector=0"], False)])
 def test_a_timed_storm_needs_the_speed(monkeypatch, words, refused):
-    monkeypatch.setattr(storm, "find", lambda name: OWN)
-    monkeypatch.setattr(storm, "has_default_route", lambda name: False)
+    monkeypatch.setattr(storm, "find", lambda name, needs_link: OWN)
+    monkeypatch.setattr(storm, "refuse_unfit", lambda found: None)
     request = asked("--priority=3", *words)
     if refused:
         with pytest.raises(InterfaceError, match="the speed of interface eth7 is not known, so neither is how long a "
@@ -129,7 +147,8 @@ def test_a_timed_storm_needs_the_speed(monkeypatch, words, refused):
         storm.plan(request)
 
 
-@pytest.mark.parametrize("text, mbps", [("100G", 100_000), ("2.5g", 2_500), ("400000", 400_000), ("10000M", 10_000)])
+@pytest.mark.parametrize("text, mbps", [("100G", 100_000), ("2.5g", 2_500), ("400000", 400_000), ("10000M", 10_000),
+                                        ("56G", 56_000)])
 def test_speeds(text, mbps):
     assert options.speed(text) == mbps
 
@@ -143,6 +162,6 @@ def test_default_routes_of_both_kinds(monkeypatch, tmp_path):
                    f"{zeros} 00 {zeros} 00 {zeros} ffffffff 00000001 00000000 00200200       lo\n")
     monkeypatch.setattr(interface, "ROUTES", old)
     monkeypatch.setattr(interface, "ROUTES_6", new)
-    assert [name for name in ("up4", "near", "up6", "lo") if has_default_route(name)] == ["up4", "up6"]
+    assert [name for name in ("up4", "near", "up6", "lo") if default_route_by(name)] == ["up4", "up6"]
     monkeypatch.setattr(interface, "ROUTES_6", tmp_path / "none")
-    assert not has_default_route("up6")
+    assert not default_route_by("up6")

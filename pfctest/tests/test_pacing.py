@@ -94,6 +94,7 @@ def test_what_the_driver_refuses_is_no_frame():
     made = pacer(world)
     made.run(Pace(50_000, None, 5_000_000))
     assert made.counts.refused > 0 and made.counts.frames == len(world.sent) < 100
+    assert made.counts.by_interface == {"eth1": len(world.sent)}
 
 
 def test_a_fixed_number_of_frames_insists():
@@ -144,6 +145,21 @@ def test_an_interface_that_takes_nothing_does_not_silence_the_others(silent, per
     ticks = made.counts.refused
     assert ticks >= 20 and sorted(sender.sent) == sorted(list({0, 1, 2} - silent) * ticks)
     assert made.counts.frames == len(sender.sent) and made.counts.last_frames == 3 - len(silent)
+    assert made.counts.by_interface == {
+        name: 0 if frame in silent else ticks for frame, name in enumerate(sender.names)}
+
+
+@pytest.mark.parametrize("ticks", [None, 9])
+def test_a_tick_that_a_stop_cuts_short_counts_what_was_taken(ticks):
+    """`Silent` takes the first frame only, and is asked to stop then."""
+    world, stop = World(), StopRequest()
+    sender = Silent(world, {1})
+    take = sender.send
+    sender.send = lambda first=0: take(first) or stop.ask("SIGTERM") or 0
+    made = Pacer(sender, Gaps(100_000), stop)
+    made.clock, made.sleep = world.clock, world.sleep
+    assert made.run(Pace(50_000, ticks, None if ticks else 10**9)) == "SIGTERM"
+    assert sender.sent == [0] and made.counts.by_interface == {"eth1": 1, "eth2": 0, "eth3": 0}
 
 
 def test_the_last_tick_is_known():

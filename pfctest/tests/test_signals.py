@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import types
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,25 @@ def test_a_storm_that_is_ended_before_its_second_frame_is_not_judged(ended_by, r
     gaps.add(0, 10)
     gaps.finish(100)
     assert cli._judge(REQUEST, StormReport(SendCounts(1, refused), gaps, ended_by, True, "ordinary")) == status
+
+
+def test_what_an_interface_did_not_take_is_told_instead_of_a_judgement(capsys):
+    """The gaps are those of sends that every interface took."""
+    counts = SendCounts(596, 596, by_interface=Counter(a=596, b=0))
+    assert cli._judge(REQUEST, StormReport(counts, Gaps(335_539), "duration", True, "ordinary")) == 2
+    assert capsys.readouterr().err == ("error: the storm cannot be judged, as in no two sends every interface took its "
+                                       "frame: a took 596 frames, b took 0 frames\n")
+
+
+def test_a_worker_that_sent_nothing_is_not_forgotten():
+    """Its gaps are unknown, not the best."""
+    gaps = Gaps(335_539)
+    gaps.add(0, 10)
+    gaps.add(100, 110)
+    reports = [StormReport(SendCounts(2, by_interface=Counter(a=2)), gaps, "duration", True, "ordinary"),
+               StormReport(SendCounts(0, 2, by_interface=Counter(b=0)), Gaps(335_539), "duration", True, "ordinary")]
+    together = workers._together(reports)
+    assert together.counts.by_interface == {"a": 2, "b": 0} and together.gaps.sends == 0
 
 
 def test_an_interface_that_is_not_released_fails_after_the_report(monkeypatch, capsys):

@@ -28,12 +28,15 @@ RELEASES = 3  # quanta-0 frames at a storm's end
 POLLS = 200
 POLL_S = 0.05  # so often, at such intervals: 10 s for a process to begin to send, or to end
 DEAD = 3  # exit status of the script that starts a storm whose process has ended
-ROUTE = """import sys
+PLAN = """import sys
 sys.path.insert(0, sys.argv[1])
-from pfctest.interface import has_default_route
-if has_default_route(sys.argv[2]):
-    sys.exit(f"interface {sys.argv[2]} has a default route, and pausing its peer may cut it off: expected another one")
+from pfctest import interface, options, storm
+try:
+    storm.plan(options.read(sys.argv[2:]))
+except interface.InterfaceError as error:
+    sys.exit(str(error).replace(", or --force", ""))
 """
+"""All that pfctest looks at before it sends."""
 PROCESS = """alive() { case "$(sed 's/.*) //' /proc/$1/stat 2>/dev/null)" in ''|Z*) return 1;; esac; }
 born() { sed 's/.*) //' /proc/$1/stat 2>/dev/null | cut -d' ' -f20; }
 """
@@ -117,8 +120,7 @@ class HostSource:
             "python": f"{python} -c 'import sys; sys.exit(sys.version_info < (3, 8))'",
             "archive": f"test -f {archive}",
             "packets": f"{python} -c {quote(packets)}",
-            "interface": self._command(["--priority=3", "--duration=1", "--dry-run"]),
-            "route": f"{python} -c {quote(ROUTE)} {archive} {quote(self._port.interface)}",
+            "interface": f"{python} -c {quote(PLAN)} {archive} {self._options(['--priority=3', '--duration=1'])}",
         })
         for name, sentence in (
             ("python", f"{self._port.python} is no Python 3.8 or newer there"),
@@ -126,7 +128,6 @@ class HostSource:
                         " (pfc_generator_state=copied)"),
             ("packets", "its login may not send frames: expected root, or a Python with CAP_NET_RAW"),
             ("interface", _reason(found["interface"])),
-            ("route", _reason(found["route"])),
         ):
             if found[name].status:
                 raise QualificationError(f"pause source {self._port.host}: {sentence}")
@@ -239,8 +240,10 @@ exit 1""", "report": f"cat {self._file(storm, 'json')}",
             ) from error
 
     def _command(self, options: Sequence[str]) -> str:
-        words = [f"--device={self._port.interface}", f"--speed={self._speed_mbps}M", *options]
-        return f"{quote(self._port.python)} {self._path('pfctest.pyz')} {join(words)}"
+        return f"{quote(self._port.python)} {self._path('pfctest.pyz')} {self._options(options)}"
+
+    def _options(self, options: Sequence[str]) -> str:
+        return join([f"--device={self._port.interface}", f"--speed={self._speed_mbps}M", *options])
 
     def _path(self, name: str) -> str:
         return quote(f"{self._port.folder}/{name}")

@@ -142,7 +142,8 @@ class Generator:
         if not wait_for(lambda: owed <= self._resolved(owed), NEIGHBOR_DEADLINE_S, self.clock, 1.0):
             left = ", ".join(sorted({ethernet for ethernet, _ in owed - self._resolved(owed)}))
             raise QualificationError(
-                f"after {NEIGHBOR_DEADLINE_S:.0f} s not every tester host has resolved its gateway's address: not {left}"
+                f"after {NEIGHBOR_DEADLINE_S:.0f} s not every tester host has resolved its gateway's address:"
+                f" not {left}"
             )
         try:
             self._baseline = self._metrics([flow.name for flow in traffic.config.flows])

@@ -16,7 +16,7 @@ LEAST = 17881
 
 
 def stormed(frames, forwarded=0, counted=0, **rest):
-    """A run whose storm had so many frames, of which some came out of the tx port in the end and the switch counted some."""
+    """A run whose storm had so many frames; some came out of the tx port in the end, and the switch counted some."""
     running, stopped = FlowStats(STORM, True, frames, 0), FlowStats(STORM, False, frames, forwarded)
     return measured(phases={"paused": {STORM.name: running}, "drained": {STORM.name: stopped}},
                     after=counters(gained(3, counted)), **rest)

@@ -63,7 +63,7 @@ def test_every_priority_that_data_can_reach_is_tried_without_a_storm():
 @pytest.mark.parametrize(("faults", "said"), [
     (dict(down=("Ethernet64",)), "preflight: vtb-t0-01 Ethernet64: expected the link up, got down"),
     (dict(resolved=False), "after 60 s not every tester host has resolved its gateway's address: not Ethernet of Host"
-                            " Ethernet0, Ethernet of Host Ethernet64"),
+                           " Ethernet0, Ethernet of Host Ethernet64"),
     (dict(refuses="no license"), "the traffic generator's API server: no license"),
     (dict(idle=(3,)), "preflight: vtb-t0-01 Ethernet0 priority 3: expected 1000 frames sent by the traffic generator at"
                       " 127.1.0.2;1;1, got 0"),
