@@ -18,6 +18,7 @@ from ..lab.counter_polling import POLL_GRACE_S
 from ..lab.generator import SETTLE_S, Traffic
 from ..lab.generator_ports import set_links
 from ..lab.lab import Lab
+from ..lab.restore import put_back_or_raise
 from ..lab.watchdog import DROP, Timers, Watchdog
 from ..model.arithmetic import MAX_QUANTA, storm_fps
 from ..model.checking import (
@@ -271,7 +272,9 @@ def switched_link(lab: Lab, by_switch: bool, at: str = "") -> Iterator[Switch]:
     try:
         yield switch
     finally:
-        if not is_up:
+        if not is_up and by_switch:
+            put_back_or_raise("the link", partial(switch, True), reservation_of(lab), lab.clock)
+        elif not is_up:
             switch(True)
     if not wait_for(lambda: _is_up(lab, port), LINK_DEADLINE_S, lab.clock):
         raise QualificationError(

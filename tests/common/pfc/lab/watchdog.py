@@ -16,8 +16,10 @@ from fractions import Fraction
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from .cli_text import first_line
+from .clock import Clock
 from .dut import WATCHDOG_STATISTICS, Dut
 from .reservation import Reservation
+from .restore import put_back_or_raise
 from .watchdog_deviations import judges_whole_intervals
 
 DROP = "drop"
@@ -209,10 +211,12 @@ class Watchdog:
 
 
 @contextmanager
-def watching(dut: Dut, ports: Sequence[str], lossless: Sequence[int]) -> Iterator[Watchdog]:
-    """The watchdog of some ports, not started yet; it is stopped when the `with` block ends, however that is."""
+def watching(dut: Dut, clock: Clock, ports: Sequence[str], lossless: Sequence[int]) -> Iterator[Watchdog]:
+    """The watchdog of some ports, not started yet; it is stopped when the `with` block ends, however that is. A switch
+    that does not answer then gets some time to come back."""
     watchdog = Watchdog(dut, ports, lossless)
     try:
         yield watchdog
     finally:
-        watchdog.leave()
+        if watchdog.timers is not None and dut.reservation is not None:
+            put_back_or_raise("the watchdog", watchdog.leave, dut.reservation, clock)

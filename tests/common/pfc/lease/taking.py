@@ -59,8 +59,11 @@ class LeaseTaker:
             ReservationLost: it is, or other runs take it all the time.
             QualificationError: the lease cannot be read or written; nothing was changed.
         """
+        tried: dict[str, Lease] = {}
         for _ in range(ATTEMPTS):
             seen, now = self._look()
+            if seen is not None and seen.lease.token in tried:  # it was written, and the answer got lost
+                return tried[seen.lease.token]
             if seen is not None and not may_take(seen):
                 raise ReservationLost(leases.refusal(self._host.hostname, seen))
             found = now if seen is None else seen.lease.watchdog
@@ -68,6 +71,7 @@ class LeaseTaker:
             if seen is not None:
                 RowRestorer(self._host, lease).keep(seen.lease.rows)
                 lease.scripts = dict(seen.lease.scripts)
+            tried[lease.token] = lease
             if self._write(lease, seen):
                 return lease
         raise ReservationLost(

@@ -24,7 +24,6 @@ class RecordFile:
     def __init__(self, folder: Path) -> None:
         """Nothing is written yet; the folder, which is that of the run, need not be there."""
         self.path = folder / RECORDS_FILE
-        self._left = range(0)  # the bytes of the file that a failed append left in it
 
     @property
     def has_records(self) -> bool:
@@ -39,35 +38,18 @@ class RecordFile:
     def append(self, lines: Sequence[bytes]) -> None:
         """Appends lines, each with its line end, and returns when they are on the disk.
 
-        What an append leaves that fails in the middle (a full disk) is cut off again, at once or before the next one.
-
         Raises:
-            RecordsUnwritable: they could not be written; the file is as it was.
+            RecordsUnwritable: they could not be written. The file is as it was; where it cannot be cut, whole lines
+                stay, and come once more with the same `record_id` when they are written again.
         """
         try:
             with locked(self.path) as file:
-                self._cut_what_was_left(file)
                 is_new = not cut_torn_line(file)
-                self._append(file, b"".join(lines))
+                append_durably(file, b"".join(lines))
                 if is_new:
                     sync_folder(self.path.parent)
         except OSError as error:
             raise RecordsUnwritable(f"the records {self.path} cannot be written: {error.strerror}") from error
-
-    def _append(self, file: int, text: bytes) -> None:
-        size = os.fstat(file).st_size
-        try:
-            append_durably(file, text)
-        except OSError:
-            with suppress(OSError):
-                self._left = range(size, os.fstat(file).st_size)
-            raise
-
-    def _cut_what_was_left(self, file: int) -> None:
-        """Cuts off what a failed append left, unless someone else has appended since: then its whole lines stay."""
-        if self._left and os.fstat(file).st_size == self._left.stop:
-            os.ftruncate(file, self._left.start)
-        self._left = range(0)
 
 
 def refuse_records(folder: Path, way_on: str = "") -> None:
@@ -109,13 +91,8 @@ class RecordWriter:
         self._lost: list[Record] = []  # that cannot be written at all
 
     def start(self) -> bool:
-        """Begins the run, or goes on with it: then the file has records already, and ends with a whole line. Returns
-        whether it goes on."""
-        if not self._file.has_records:
-            return False
-        with suppress(RecordsUnwritable):  # the first record fails too, and says so
-            self._file.create()
-        return True
+        """Begins the run, or goes on with it: then the file has records already. Returns whether it goes on."""
+        return self._file.has_records
 
     def write(self, records: Sequence[Record]) -> list[Record]:
         """Keeps records: they are on the disk when this returns. What the disk does not take is kept in memory until it

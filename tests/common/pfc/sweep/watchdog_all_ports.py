@@ -54,7 +54,7 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     parts = full_parts(labs, scenario, LOAD_PERCENT)
     traffic = whole.build([flow for part in parts for flow in part.flows()])
     lossless = tuple(sorted({priority for part in parts for priority in part.scenario.tested}))
-    with watching(lab.dut, [part.lab.port for part in parts], lossless) as watchdog, sending(lab, traffic):
+    with watching(lab.dut, lab.clock, [part.lab.port for part in parts], lossless) as watchdog, sending(lab, traffic):
         watchdog.start(TIMERS)
         run = storms_and_again(lab, traffic, watchdog, TIMERS, lossless, before)
     return [finding_of(lab, _own(part, run), validity, judge) for part in parts]

@@ -1,17 +1,22 @@
 """A link that flaps: what has to have been sent before and after it, unless the switch held it."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from tests.common.pfc.cases.flap import (
     AFTER, BEFORE, DOWN, UP, FlapRun, came_up_in_storm, flap_validity, held_from_the_first, nobody_held,
+    switched_link,
 )
 from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.reservation import Reservation
+from tests.common.pfc.model.errors import SwitchUnreachable
 from tests.common.pfc.model.ports import PortState
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
 from tests.common.pfc.record.verdict import Status
 from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.shell_switch import Clock
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 LINE_FPS = 100e9 / 8 / 1044
@@ -37,6 +42,39 @@ def unmet(early, late, pushed_early=0, pushed_late=0):
     run = FlapRun(subject, before, down, after, (3,), {BEFORE: over, AFTER: later}, down, down, None, True)
     return [check.message for check in flap_validity(run)
             if check.name == "load-applied" and check.status is Status.ERROR]
+
+
+class DutOfOneLink:
+    """A switch whose answer to the first order to bring the link up gets lost, and the order too."""
+
+    name = "vtb-t0-01"
+    host = SimpleNamespace(hostname=name)
+    guarded = Dut.guarded
+    reservation = Reservation(watchdog={})
+    is_up, is_away = True, True
+
+    def ask(self, commands):
+        """A link that follows orders."""
+        if "startup" in commands.get("link", "") and self.is_away:
+            self.is_away = False
+            raise SwitchUnreachable("vtb-t0-01: connection reset")
+        self.is_up = "startup" in commands["link"] if "link" in commands else self.is_up
+        return dict.fromkeys(commands, "{}")
+
+    def counters(self):
+        """How the link is."""
+        return SimpleNamespace(interfaces={"Ethernet0": PortState(self.is_up, self.is_up, 100000)})
+
+
+def test_a_link_is_brought_up_where_the_switch_was_away_for_a_moment():
+    """Otherwise it would be down in every later case."""
+    dut = DutOfOneLink()
+    subject = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None).subject
+    lab = SimpleNamespace(dut=dut, subject=subject, clock=Clock(), port="Ethernet0")
+    with switched_link(lab, True) as switch:
+        switch(False)
+        assert not dut.is_up, "it was not shut"
+    assert dut.is_up and not dut.is_away, "the link stayed down"
 
 
 @pytest.mark.parametrize(("run", "said"), [

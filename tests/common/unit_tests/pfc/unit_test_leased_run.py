@@ -152,6 +152,22 @@ def test_a_lease_that_was_given_up_unheard_is_not_lost(switch):
     assert not (switch.home / LEASE_FILE).exists(), "the lease is still there"
 
 
+def test_a_lease_that_was_written_unheard_is_this_run_s(switch):
+    """The connection broke before the answer, and Ansible ran the command again: it finds the lease there."""
+    answer = switch.shell
+
+    def shell(command, **options):
+        if "@@pfc-qualification@@' 'take'" in command:
+            answer(command, **options)
+        return answer(command, **options)
+
+    switch.shell = shell
+    with stopped(switch) as lease:
+        assert lease.token in (switch.home / LEASE_FILE).read_text(), "the lease is another one"
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+    assert not (switch.home / LEASE_FILE).exists(), "the lease is still there"
+
+
 def test_a_switch_that_stays_away_is_told(switch):
     """The sentence says that the watchdog is not back, and the file stays for the next run."""
     with pytest.raises(QualificationError) as error, stopped(switch):

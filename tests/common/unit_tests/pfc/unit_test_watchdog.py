@@ -11,7 +11,7 @@ from tests.common.pfc.lab.reservation import Reservation
 from tests.common.pfc.lab.restore import SwitchRestorer
 from tests.common.pfc.lab.watchdog import DROP, FORGET_POLL_INTERVAL, FORWARD, Timers, Watchdog, watching
 from tests.common.pfc.model.counters import WatchdogRow
-from tests.common.pfc.model.errors import QualificationError
+from tests.common.pfc.model.errors import QualificationError, SwitchUnreachable
 from tests.common.unit_tests.pfc.shell_switch import Clock, ShellHost
 
 PORTS = ("Ethernet0", "Ethernet64")
@@ -70,7 +70,7 @@ def test_bounds(asic, detection):
 def test_it_is_started_and_stopped_whatever_happens(found, back):
     """On its ports only; the polling interval is the one found afterwards, or the switch's own default."""
     dut = FakeDut(found)
-    with pytest.raises(KeyboardInterrupt), watching(dut, PORTS, (3, 4)) as watchdog:
+    with pytest.raises(KeyboardInterrupt), watching(dut, Clock(), PORTS, (3, 4)) as watchdog:
         watchdog.start(Timers(DROP, 400, 300, 200))
         raise KeyboardInterrupt
     assert changes(dut) == [
@@ -98,7 +98,7 @@ def test_the_watchdog_polls_as_before_where_nothing_said_how_often(tmp_path, lef
 def test_another_action_and_other_times_while_it_runs():
     """It is not stopped before; that CONFIG_DB has the action is checked."""
     dut = FakeDut({})
-    with watching(dut, PORTS, (3, 4)) as watchdog:
+    with watching(dut, Clock(), PORTS, (3, 4)) as watchdog:
         watchdog.start(Timers(FORWARD, 2000, 2000))
         watchdog.start_over(Timers(DROP))
         assert watchdog.timers == Timers(DROP), watchdog.timers
@@ -113,16 +113,33 @@ def test_another_action_and_other_times_while_it_runs():
         other.start_over(Timers(DROP))
 
 
+def test_a_switch_that_is_away_when_a_case_ends_is_waited_for():
+    """Otherwise the watchdog would run on in every later case."""
+    dut = FakeDut({})
+    counters, away = dut.counters, [None, None]
+
+    def later(**asked):
+        if away:
+            away.pop()
+            raise SwitchUnreachable("vtb-t0-01: connection refused")
+        return counters(**asked)
+
+    dut.counters = later
+    with watching(dut, Clock(), PORTS, (3, 4)) as watchdog:
+        watchdog.start(Timers(DROP))
+    assert changes(dut)[-2] == "pfcwd stop Ethernet0 Ethernet64" and watchdog.timers is None, changes(dut)
+
+
 def test_nothing_is_stopped_twice_or_without_a_start():
     """A case that stopped it, or never came that far."""
     dut = FakeDut({})
-    with watching(dut, PORTS, (3, 4)) as watchdog:
+    with watching(dut, Clock(), PORTS, (3, 4)) as watchdog:
         watchdog.start(Timers(DROP))
         queues = "Ethernet0:3 Ethernet0:4 Ethernet64:3 Ethernet64:4"
         assert watchdog.stop() == f"pfcwd show stats && echo && pfcwd show stats -e {queues}", watchdog.queues
     assert len(changes(dut)) == 5, changes(dut)
     other = FakeDut({})
-    with watching(other, PORTS, (3, 4)):
+    with watching(other, Clock(), PORTS, (3, 4)):
         pass
     assert not other.asked, other.asked
 

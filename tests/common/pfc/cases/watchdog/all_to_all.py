@@ -91,7 +91,7 @@ def all_to_all(lab: Lab, target: Target, before: DutCounters, timers: Timers, lo
     under test gets its own beside one; what that leaves wrong shows in the second, where its storm is the first."""
     lab.subject.qos.check_reached(target)
     ports = [lab.port, *(port.port for port in equal_ports(lab.subject))]
-    with watching(lab.dut, ports, lab.subject.qos.lossless) as watchdog:
+    with watching(lab.dut, lab.clock, ports, lab.subject.qos.lossless) as watchdog:
         watchdog.start(timers)
         turned = _round(lab, target, watchdog, before, ports[::-1], loads)
         own = _round(lab, target, watchdog, turned.after, ports, loads, is_last=True)

@@ -40,7 +40,7 @@ def while_watched(procedure: Procedure[Any], ports: Callable[[PortPair], tuple[s
     detect a storm."""
 
     def measure(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
-        with watching(lab.dut, ports(lab.subject.pair), lab.subject.qos.lossless) as watchdog:
+        with watching(lab.dut, lab.clock, ports(lab.subject.pair), lab.subject.qos.lossless) as watchdog:
             watchdog.start(TIMERS)
             run = procedure.measure(lab, target, settled_counters(lab))
         # settled: what was read last has the watchdog's rows

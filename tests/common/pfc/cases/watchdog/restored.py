@@ -41,7 +41,7 @@ def storm_then_turned(lab: Lab, target: Target, before: DutCounters) -> RunInPar
     """The watchdog runs on the port under test alone, all the time."""
     lab.subject.qos.check_reached(target)
     pair = lab.subject.pair
-    with watching(lab.dut, (pair.rx.port,), lab.subject.qos.lossless) as watchdog:
+    with watching(lab.dut, lab.clock, (pair.rx.port,), lab.subject.qos.lossless) as watchdog:
         storm = _storm(lab, target, watchdog, before)
         turned = replace(lab, subject=replace(lab.subject, pair=PortPair(pair.tx, pair.rx)))
         pauses = _held(turned, target, storm.after)

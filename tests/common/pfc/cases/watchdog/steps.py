@@ -36,7 +36,7 @@ LIGHT_FPS = 100
 def watching_pair(lab: Lab) -> AbstractContextManager[Watchdog]:
     """The watchdog of the port under test and the tx port: `watching`."""
     pair = lab.subject.pair
-    return watching(lab.dut, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless)
+    return watching(lab.dut, lab.clock, (pair.rx.port, pair.tx.port), lab.subject.qos.lossless)
 
 
 def early_frames(subject: PortUnderTest) -> int:
