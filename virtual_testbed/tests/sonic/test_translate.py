@@ -177,6 +177,14 @@ def test_watchdog():
     assert result(deployed()).config.watchdog_poll_ms == 100
 
 
+def test_without_its_own_field_the_watchdog_watches_nothing():
+    """Whatever `pfc_enable` has (sonic-swss `qosorch.cpp`)."""
+    config = deployed(PFC_WD={"Ethernet0": {"detection_time": "200"}})
+    del config["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"]
+    port = result(config).config.ports["Ethernet0"]
+    assert port.pfc_priorities == {3, 4} and port.watchdog_priorities == frozenset()
+
+
 @pytest.mark.parametrize("table, key, row, problem", [
     ("PORT", "Ethernet5", {}, "this switch has no port Ethernet5"),
     ("PORT", "Ethernet0", {"speed": "fast"}, "speed must be a whole number, found 'fast'"),
