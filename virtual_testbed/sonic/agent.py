@@ -30,6 +30,7 @@ from virtual_testbed.sonic.counters_since import since, states_since
 from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.dynamic_buffers import in_effect, is_dynamic, memory_bytes
 from virtual_testbed.sonic.factory import factory_config, switch_mac
+from virtual_testbed.sonic.lossless_groups import Reasons, reasons
 from virtual_testbed.sonic.polling import Intervals, read_intervals
 from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
 from virtual_testbed.sonic.profile import load_profile
@@ -84,6 +85,7 @@ class ChangeWatch:
 
     def __init__(self, redis_socket: str) -> None:
         self._connection = databases.connect(redis_socket, "CONFIG_DB")
+        self._removed: set[str] = set()
         watched = [f"__keyspace@{databases.NUMBERS[name]}__:{keys}"
                    for name, keys in (("CONFIG_DB", "*"), ("ASIC_DB", "*"), ("STATE_DB", RESTART_KEY))]
         self._connection.send([("PSUBSCRIBE", *watched)])
@@ -94,9 +96,16 @@ class ChangeWatch:
         """True when something was written since the last call. Raises DatabaseError."""
         self._connection.send([("PING",)])
         changed = False
-        while self._connection.read()[0] != "pong":
+        while (message := self._connection.read())[0] != "pong":
             changed = True
+            if message[-1] == "del":
+                self._removed.add(str(message[-2]).partition(":")[2])
         return changed
+
+    def take_removed(self) -> set[str]:
+        """The rows that were removed since the last call, whether they are there again or not: `PORT|Ethernet0`."""
+        removed, self._removed = self._removed, set()
+        return removed
 
     def close(self) -> None:
         """End the subscription."""
@@ -138,6 +147,7 @@ class SonicAgent:
         self._intervals = Intervals({})
         self._lost = False
         self._is_written = False  # something that this agent has not looked at yet
+        self._derived_by: dict[str, Reasons] = {}  # port -> what its lossless groups were derived by
         self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
         self._last_config: SwitchConfig | None = None  # what the hardware was told last
         self._recovery = Recovery()
@@ -305,10 +315,12 @@ class SonicAgent:
 
     def _apply(self, found: Config) -> bool:
         buffers = in_effect(found, self._profile)
-        config = buffers.config
-        translation = translate(config, self._profile, self._switch, switch_mac(self._switch))
-        translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
         old = self._applied
+        translation = translate(buffers.config, self._profile, self._switch, switch_mac(self._switch),
+                                self._deriving(buffers.config, starts=old is None))
+        translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
+        config = databases.merge(buffers.config, translation.derived)
+        databases.add_rows(self._config, translation.derived)
         is_off = is_aging_off(self._asic, log_ports(self._profile))
         interval_ms = translation.config.watchdog_poll_ms
         if old is not None and "POLL_INTERVAL" not in config.get("PFC_WD", {}).get("GLOBAL", {}):
@@ -342,6 +354,17 @@ class SonicAgent:
             self._network.decide_watchdog_by(self._switch, self._decider)
         return True
 
+    def _deriving(self, config: Config, starts: bool) -> Collection[str] | None:
+        """The ports whose lossless groups buffermgrd looks at: what it goes by is not what it was, or it has forgotten
+        it, as their row of PORT_QOS_MAP was removed. None: all of them.
+        """
+        before, self._derived_by = self._derived_by, reasons(config)
+        removed = self._watch.take_removed()
+        if starts:
+            return None
+        return {port for port, by in self._derived_by.items()
+                if before.get(port) != by or f"PORT_QOS_MAP|{port}" in removed}
+
     def _publish_polled(self, polled: Sequence[PolledQueue], now_ps: int) -> None:
         """Write what a poll of the watchdog has read. Raises DatabaseError."""
         if self._applied is not None:
@@ -350,8 +373,8 @@ class SonicAgent:
     def _publish_configuration(self, config: Config, translation: Translation) -> None:
         pools = {f"BUFFER_POOL_TABLE:{name}": databases.hash_from_row(row)
                  for name, row in config.get("BUFFER_POOL", {}).items()}
-        rows = {**config.get("BUFFER_PROFILE", {}), **translation.buffer_profiles}
-        profiles = {f"BUFFER_PROFILE_TABLE:{name}": databases.hash_from_row(row) for name, row in rows.items()}
+        profiles = {f"BUFFER_PROFILE_TABLE:{name}": databases.hash_from_row(row)
+                    for name, row in config.get("BUFFER_PROFILE", {}).items()}
         groups = {f"BUFFER_PG_TABLE:{key}": {"profile": profile} for key, profile in translation.buffer_pg.items()}
         for name, row in config.get("PORT", {}).items():
             if "pfc_asym" in row:

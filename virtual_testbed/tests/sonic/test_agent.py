@@ -102,8 +102,7 @@ def test_pfc_removal_ignored_keeps_the_priority_in_its_scope(redis, network, con
     headroom = network.configs[-1].ports["Ethernet0"].priority_groups[3]
     assert headroom.xoff > 0
     assert lossless(config_db, network, agent, "Ethernet0", "") == {3}
-    groups = network.configs[-1].ports["Ethernet0"].priority_groups
-    assert groups[3] == headroom and 4 not in groups
+    assert network.configs[-1].ports["Ethernet0"].priority_groups[3] == headroom
     assert lossless(config_db, network, agent, "Ethernet0", "5") == {3, 5}
     assert lossless(config_db, network, agent, "Ethernet4", "4") == {4}
     agent.close()
@@ -315,11 +314,44 @@ def test_rates_over_simulated_time(agent, network, redis):
     assert rates("Ethernet4") == {**still, "RX_BPS": 100, "RX_PPS": 1} and rates("Ethernet0") == still
 
 
+DERIVED = {"profile": "pg_lossless_100000_40m_profile"}
+
+
+def groups_of(config_db, port):
+    rows = databases.read_config(config_db, "BUFFER_PG")["BUFFER_PG"]
+    return {key.split("|")[1]: found for key, found in rows.items() if key.split("|")[0] == port}
+
+
+def test_derived_buffers_are_in_config_db_and_stay_there(agent, network, config_db):
+    """As with buffermgrd: a row for each run of neighbours, made when what it goes by changes, and never removed."""
+    config = databases.read_config(config_db)
+    databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
+    agent.apply_configuration()
+    lossy = {"profile": "ingress_lossy_profile"}
+    assert groups_of(config_db, "Ethernet0") == {"0": lossy, "3-4": DERIVED}
+    assert databases.read_row(config_db, "BUFFER_PROFILE", DERIVED["profile"])["xoff"] == "177632"
+    assert lossless(config_db, network, agent, "Ethernet0", "2,3,4,6") == {2, 3, 4, 6}
+    assert lossless(config_db, network, agent, "Ethernet0", "3,4") == {3, 4}
+    assert groups_of(config_db, "Ethernet0") == {"0": lossy, "2-4": DERIVED, "3-4": DERIVED, "6": DERIVED}
+    assert network.configs[-1].ports["Ethernet0"].priority_groups[6].xoff == 177632
+    databases.change_row(config_db, "BUFFER_PG", "Ethernet0|3-4", None)
+    databases.change_row(config_db, "BUFFER_PG", "Ethernet4|3-4", {"profile": "ingress_lossy_profile"})
+    agent.apply_configuration()
+    assert "3-4" not in groups_of(config_db, "Ethernet0") and groups_of(config_db, "Ethernet4")["3-4"] == lossy
+    databases.change_row(config_db, "PORT", "Ethernet4", {"speed": "50000"})
+    agent.apply_configuration()
+    assert groups_of(config_db, "Ethernet4")["3-4"] == {"profile": "pg_lossless_50000_40m_profile"}
+    qos_map = databases.read_row(config_db, "PORT_QOS_MAP", "Ethernet0")
+    databases.replace_row(config_db, "PORT_QOS_MAP", "Ethernet0", qos_map)
+    agent.apply_configuration()
+    assert groups_of(config_db, "Ethernet0")["3-4"] == DERIVED, "the row was removed in between"
+
+
 def test_derived_buffers_are_in_appl_db(agent, redis, config_db):
     config = databases.read_config(config_db)
     databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
     agent.apply_configuration()
-    assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {"profile": "pg_lossless_100000_40m_profile"}
+    assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == DERIVED
     databases.write_config(config_db, config)
     agent.apply_configuration()
     assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {}
