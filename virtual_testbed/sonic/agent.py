@@ -31,7 +31,7 @@ from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.dynamic_buffers import in_effect, is_dynamic, memory_bytes
 from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.lossless_groups import Reasons, reasons
-from virtual_testbed.sonic.polling import Intervals, read_intervals
+from virtual_testbed.sonic.polling import Intervals, polls_watchdog, read_intervals
 from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
@@ -147,6 +147,7 @@ class SonicAgent:
         self._intervals = Intervals({})
         self._lost = False
         self._is_written = False  # something that this agent has not looked at yet
+        self._watchdog_ms = 0  # how often the watchdog polls, unless it is not polled at all
         self._derived_by: dict[str, Reasons] = {}  # port -> what its lossless groups were derived by
         self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
         self._last_config: SwitchConfig | None = None  # what the hardware was told last
@@ -322,11 +323,11 @@ class SonicAgent:
         config = databases.merge(buffers.config, translation.derived)
         databases.add_rows(self._config, translation.derived)
         is_off = is_aging_off(self._asic, log_ports(self._profile))
-        interval_ms = translation.config.watchdog_poll_ms
-        if old is not None and "POLL_INTERVAL" not in config.get("PFC_WD", {}).get("GLOBAL", {}):
-            interval_ms = old.config.watchdog_poll_ms  # orchagent acts on a field that is there, not on its removal
+        if old is None or "POLL_INTERVAL" in config.get("PFC_WD", {}).get("GLOBAL", {}):
+            self._watchdog_ms = translation.config.watchdog_poll_ms  # orchagent does not act on the field's removal
         translation = dataclasses.replace(translation, config=dataclasses.replace(
-            translation.config, aging_off=is_off, watchdog_poll_ms=interval_ms))
+            translation.config, aging_off=is_off,
+            watchdog_poll_ms=self._watchdog_ms if polls_watchdog(config) else 0))
         intervals = read_intervals(config)
         known = () if old is None else (*old.problems, *self._intervals.problems)
         for problem in (*translation.problems, *intervals.problems):
@@ -345,7 +346,8 @@ class SonicAgent:
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         maps = self._ids.maps(translation.config if only_buffers else None)
         self._counters.publish_maps({**maps, POOL_NAME_MAP: self._ids.pools(config.get("BUFFER_POOL", {}))})
-        self._flex.replace("", flex_counters.rows(self._ids, self._intervals, translation.config, maps))
+        self._flex.replace("", flex_counters.rows(
+            self._ids, self._intervals, translation.config, maps, self._watchdog_ms))
         if old is not None and old.config == translation.config:
             return False
         self._network.configure_switch(translation.config)

@@ -19,6 +19,8 @@ DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "QUEUE_WATERMAR
 """Groups that this switch polls, and how often unless CONFIG_DB says otherwise, in milliseconds."""
 WATCHDOG = "PFC_WD"
 """The group of what the watchdog decides on: it is polled while a port is watched."""
+WATCHDOG_ROW = "PFCWD"
+"""Its row in CONFIG_DB (sonic-swss `flexcounterorch.cpp`)."""
 SHORTEST_MS, LONGEST_MS = 100, 3_600_000
 _PS_PER_MS = 10**9
 
@@ -53,6 +55,11 @@ class Intervals:
         goes_on = before.by_group.get(WATCHDOG) == interval
         begun_ps = before.begun_ps[WATCHDOG] if goes_on else now_ps
         return Intervals({**self.by_group, WATCHDOG: interval}, self.problems, {WATCHDOG: begun_ps})
+
+
+def polls_watchdog(config: Config) -> bool:
+    """Whether the watchdog's group is polled: unless `pfcwd counter_poll disable` was said, also without a row."""
+    return config.get(TABLE, {}).get(WATCHDOG_ROW, {}).get("FLEX_COUNTER_STATUS") != "disable"
 
 
 def read_intervals(config: Config) -> Intervals:

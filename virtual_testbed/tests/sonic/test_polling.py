@@ -31,9 +31,10 @@ class CountingNetwork:
         self.readings = 0
         self.oper_up = True
         self.watchdog = {}
+        self.configs = []
 
     def configure_switch(self, config):
-        pass
+        self.configs.append(config)
 
     def clear_peaks(self, switch, parts):
         pass
@@ -196,6 +197,21 @@ def test_what_the_watchdog_decides_on_is_as_fresh_as_its_polls(lab):
     databases.change_row(lab.config, "PFC_WD", "Ethernet0", None)
     advance(lab, 5.04)
     assert (ages(lab)["PORT"], ages(lab)["QUEUE"]) == (6000, 950), "the watchdog has gone"
+
+
+def test_a_watchdog_that_is_not_polled_does_nothing(lab):
+    """`pfcwd counter_poll disable`: neither counters nor what is decided by them, in syncd. Its interval is kept."""
+    watched(lab)
+    advance(lab, 0.5)
+    databases.change_row(lab.config, TABLE, "PFCWD", {"FLEX_COUNTER_STATUS": "disable"})
+    advance(lab, 0.7)
+    assert ages(lab)["QUEUE"] == 400 and lab.network.configs[-1].watchdog_poll_ms == 0
+    with databases.connect(lab.redis.socket, "FLEX_COUNTER_DB") as connection:
+        group = databases.read_hash(connection, "FLEX_COUNTER_GROUP_TABLE:PFC_WD")
+    assert (group["FLEX_COUNTER_STATUS"], group["POLL_INTERVAL"]) == ("disable", "200")
+    databases.change_row(lab.config, TABLE, "PFCWD", None)
+    advance(lab, 0.21)
+    assert ages(lab)["QUEUE"] == 1400 and lab.network.configs[-1].watchdog_poll_ms == 200
 
 
 def test_another_poll_interval_begins_anew(lab):
