@@ -18,7 +18,7 @@ from typing import Protocol
 
 from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.dataplane.model.control_plane import ControlProtocol
-from virtual_testbed.dataplane.model.counters import ALL_PARTS, SwitchCounters, SwitchStates
+from virtual_testbed.dataplane.model.counters import ALL_PARTS, SwitchCounters, SwitchStates, WatchdogState
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueue
 from virtual_testbed.sonic import databases, flex_counters
@@ -26,12 +26,12 @@ from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, REBOOT, RES
 from virtual_testbed.sonic.control_plane import ControlPlane
 from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of, watermark_parts
 from virtual_testbed.sonic.counters_db import CountersDb
-from virtual_testbed.sonic.counters_since import since, states_since
+from virtual_testbed.sonic.counters_since import since, states_since, written
 from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.dynamic_buffers import in_effect, is_dynamic, memory_bytes
 from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.lossless_groups import Reasons, reasons
-from virtual_testbed.sonic.polling import Intervals, polls_watchdog, read_intervals
+from virtual_testbed.sonic.polling import STATISTICS, Intervals, polls_watchdog, read_intervals
 from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
@@ -147,6 +147,7 @@ class SonicAgent:
         self._intervals = Intervals({})
         self._lost = False
         self._is_written = False  # something that this agent has not looked at yet
+        self._written: Mapping[tuple[str, int], WatchdogState] = {}  # what the last of orchagent's timers has seen
         self._watchdog_ms = 0  # how often the watchdog polls, unless it is not polled at all
         self._derived_by: dict[str, Reasons] = {}  # port -> what its lossless groups were derived by
         self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
@@ -246,6 +247,7 @@ class SonicAgent:
                     self._switch, self._socket, self._scripts, queues, self._publish_polled)))
             self._open = stack.pop_all()
         self._applied = None
+        self._written = {}
         self._lost = False
         self._shown = None
 
@@ -342,6 +344,8 @@ class SonicAgent:
         poll_ms = translation.config.watchdog_poll_ms if is_watching else 0
         self._applied = translation
         self._intervals = intervals.watching(poll_ms, self._intervals, self._network.now_ps)
+        if is_watching:
+            self._intervals = self._intervals.with_statistics()
         self._publish_configuration(config, translation)
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         maps = self._ids.maps(translation.config if only_buffers else None)
@@ -396,6 +400,9 @@ class SonicAgent:
         if self._lost or self._applied is None:
             return
         config = self._applied.config
+        if STATISTICS in groups:
+            self._written = self._states_now(config).watchdog
+            groups = set(groups) - {STATISTICS}
         counters = self._counters_now(parts_of(groups)) if groups else None
         self._hooks.now_ps = self._network.now_ps
         seen = self._states_now(config) if states or self._hooks.faults else None
@@ -436,6 +443,8 @@ class SonicAgent:
     def _publish_states(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Nothing is written twice: a command that changes nothing there is the rule."""
         channels = self._applied.port_channels if self._applied is not None else {}
+        told = {} if config.big_red_switch else self._written  # its frames are counted when it ends
+        states = dataclasses.replace(states, watchdog=written(states.watchdog, told))
         if self._counters.is_falsified or self._shown != (states, config, channels):
             self._counters.publish_watchdog(states, config)
             self._publish_ports(states, config)

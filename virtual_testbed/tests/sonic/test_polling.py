@@ -214,6 +214,40 @@ def test_a_watchdog_that_is_not_polled_does_nothing(lab):
     assert ages(lab)["QUEUE"] == 1400 and lab.network.configs[-1].watchdog_poll_ms == 200
 
 
+def statistics(lab):
+    """Dropped frames of Ethernet0:3, of all storms and of the last one, as they show."""
+    return [of_port(lab, "Ethernet0:3", f"PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS{last}") for last in ("", "_LAST")]
+
+
+def test_frames_of_a_storm_show_once_a_second_and_when_it_is_over(lab):
+    """As orchagent's timer writes them; not before it, nor while the big red switch is on."""
+    def storm(status="stormed", frames=0, detected=1, restored=0):
+        lab.network.watchdog = {("Ethernet0", 3): WatchdogState(
+            status, detected, restored, tx_dropped=30 + frames, tx_dropped_last=frames)}
+
+    watched(lab)
+    advance(lab, 0.3)
+    storm(frames=5)
+    advance(lab, 0.1)
+    assert statistics(lab) == [30, 0]
+    advance(lab, 0.7)
+    storm(frames=8)
+    advance(lab, 0.1)
+    assert statistics(lab) == [35, 5]
+    storm("operational", 9, restored=1)
+    advance(lab, 0.1)
+    assert statistics(lab) == [39, 9]
+    storm(frames=2, detected=2, restored=1)
+    advance(lab, 0.1)
+    assert statistics(lab) == [30, 0], "another storm"
+    advance(lab, 1)
+    assert statistics(lab) == [32, 2]
+    databases.change_row(lab.config, "PFC_WD", "GLOBAL", {"BIG_RED_SWITCH": "enable"})
+    storm(frames=4, detected=3, restored=2)
+    advance(lab, 3)
+    assert statistics(lab) == [30, 0]
+
+
 def test_another_poll_interval_begins_anew(lab):
     watched(lab)
     advance(lab, 0.5)
