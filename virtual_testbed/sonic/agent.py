@@ -43,6 +43,7 @@ from virtual_testbed.sonic.restarts import (
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, is_aging_off, log_ports
+from virtual_testbed.sonic.watchdog_registration import TABLE as PFC_WD, Registrations, as_registered, registered
 from virtual_testbed.sonic.watchdog_scripts import ScriptDecider, read_scripts
 
 _log = logging.getLogger(__name__)
@@ -247,6 +248,7 @@ class SonicAgent:
                     self._switch, self._socket, self._scripts, queues, self._publish_polled)))
             self._open = stack.pop_all()
         self._applied = None
+        self._watchdogs: Registrations = {}
         self._written = {}
         self._lost = False
         self._shown = None
@@ -319,8 +321,9 @@ class SonicAgent:
     def _apply(self, found: Config) -> bool:
         buffers = in_effect(found, self._profile)
         old = self._applied
+        removed = self._watch.take_removed()
         translation = translate(buffers.config, self._profile, self._switch, switch_mac(self._switch),
-                                self._deriving(buffers.config, starts=old is None))
+                                self._deriving(buffers.config, removed, starts=old is None))
         translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
         config = databases.merge(buffers.config, translation.derived)
         databases.add_rows(self._config, translation.derived)
@@ -337,13 +340,17 @@ class SonicAgent:
                 _log.warning("%s: %s", self._switch, problem)
         self._hooks.now_ps = self._network.now_ps
         was = None if old is None else old.config
-        wanted = translation.config
+        wanted = self._with_watchdogs(translation.config, config.get(PFC_WD, {}), removed)
         kept = wanted if was is None else withhold_removals(was, wanted, self._hooks)
         translation = dataclasses.replace(translation, config=taking_effect(was, kept, self._hooks))
-        is_watching = any(port.watchdog is not None for port in translation.config.ports.values())
+        if was is not None and (stopped := self._stopped(was, wanted, removed)) != was:  # started in the same moment
+            self._network.configure_switch(stopped)
+            was = stopped
+        is_watching = _is_watching(translation.config)
         poll_ms = translation.config.watchdog_poll_ms if is_watching else 0
         self._applied = translation
-        self._intervals = intervals.watching(poll_ms, self._intervals, self._network.now_ps)
+        before = self._intervals if was is not None and _is_watching(was) else Intervals({})
+        self._intervals = intervals.watching(poll_ms, before, self._network.now_ps)
         if is_watching:
             self._intervals = self._intervals.with_statistics()
         self._publish_configuration(config, translation)
@@ -352,7 +359,7 @@ class SonicAgent:
         self._counters.publish_maps({**maps, POOL_NAME_MAP: self._ids.pools(config.get("BUFFER_POOL", {}))})
         self._flex.replace("", flex_counters.rows(
             self._ids, self._intervals, translation.config, maps, self._watchdog_ms))
-        if old is not None and old.config == translation.config:
+        if was == translation.config:
             return False
         self._network.configure_switch(translation.config)
         self._last_config = translation.config
@@ -360,12 +367,22 @@ class SonicAgent:
             self._network.decide_watchdog_by(self._switch, self._decider)
         return True
 
-    def _deriving(self, config: Config, starts: bool) -> Collection[str] | None:
+    def _with_watchdogs(self, config: SwitchConfig, rows: Collection[str], removed: Collection[str]) -> SwitchConfig:
+        """The switch with the watchdogs that orchagent has registered."""
+        self._watchdogs = registered(self._watchdogs, config, rows, removed)
+        return as_registered(config, self._watchdogs)
+
+    def _stopped(self, was: SwitchConfig, wanted: SwitchConfig, removed: Collection[str]) -> SwitchConfig:
+        """What was in effect, with those watchdogs stopped that were removed and are there again: that ends a storm."""
+        ports = {name: dataclasses.replace(port, watchdog=None) if wanted.ports[name].watchdog is not None
+                 and f"{PFC_WD}|{name}" in removed else port for name, port in was.ports.items()}
+        return withhold_removals(was, dataclasses.replace(was, ports=ports), self._hooks)
+
+    def _deriving(self, config: Config, removed: Collection[str], starts: bool) -> Collection[str] | None:
         """The ports whose lossless groups buffermgrd looks at: what it goes by is not what it was, or it has forgotten
         it, as their row of PORT_QOS_MAP was removed. None: all of them.
         """
         before, self._derived_by = self._derived_by, reasons(config)
-        removed = self._watch.take_removed()
         if starts:
             return None
         return {port for port, by in self._derived_by.items()
@@ -480,3 +497,8 @@ class SonicAgent:
                 "max_priority_groups": "8", "max_queues": str(self._profile.queues)}
         self._appl.publish(appl)
         self._state.publish(state)
+
+
+def _is_watching(config: SwitchConfig) -> bool:
+    """Whether the watchdog runs on some port."""
+    return any(port.watchdog is not None for port in config.ports.values())

@@ -65,9 +65,11 @@ def written(
 def _written(now: WatchdogState, then: WatchdogState) -> WatchdogState:
     if (then.status, then.detected) == (STORMED, now.detected):
         return then
-    last = {field.name: getattr(now, field.name) for field in fields(now) if field.name.endswith(LAST)}
-    before = {name.removesuffix(LAST): getattr(now, name.removesuffix(LAST)) - count for name, count in last.items()}
-    return replace(now, **before, **dict.fromkeys(last, 0))
+    changes: dict[str, Any] = {}
+    for name in (field.name for field in fields(now) if field.name.endswith(LAST)):
+        total = name.removesuffix(LAST)
+        changes |= {total: getattr(now, total) - getattr(now, name), name: 0}
+    return replace(now, **changes)
 
 
 def _rows(now: Mapping[Key, Row], then: Mapping[Key, Row]) -> dict[Key, Row]:

@@ -82,13 +82,16 @@ class QueueWatch:
         self._counts = True  # `alert` counts storms and no frames (sonic-swss `pfcactionhandler.h`)
 
     def set(self, config: WatchdogConfig | None, now_ps: int) -> None:
-        """Take a configuration; None, or another one, ends a storm."""
+        """Take a configuration; None, or another action, ends a storm."""
         if config == self.config:
+            return
+        goes_on = config is not None and self.config is not None and config.action == self.config.action
+        self.config = config
+        if goes_on:
             return
         self.port.undo_rest(self.queue, now_ps)
         if self.status == STORMED:
             self.clear(now_ps)
-        self.config = config
         self.detected_before = self.detected
 
     def polled(self, is_big_red: bool, others: bool, now_ps: int) -> PolledQueue | None:

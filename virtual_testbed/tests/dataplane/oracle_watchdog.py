@@ -81,12 +81,12 @@ class Watch:
     alerts: bool = False
 
     def configure(self, config: WatchdogConfig | None) -> None:
-        """Take a configuration; another one, or none, ends a storm."""
-        if config == self.config:
+        """Take a configuration; another action, or none, ends a storm."""
+        before, self.config = self.config, config
+        if before is not None and config is not None and before.action == config.action:
             return
         if self.stormed:
             self.restore()
-        self.config = config
 
     def poll(self, asic_type: str, new: Poll, passed_us: int, poll_us: int) -> str:
         """One poll: what follows of it, `storm`, `restore` or nothing."""

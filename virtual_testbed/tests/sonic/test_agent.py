@@ -5,6 +5,7 @@ import logging
 
 import pytest
 
+from virtual_testbed.dataplane.model.configuration import WatchdogConfig
 from virtual_testbed.dataplane.model.counters import WatchdogState
 from virtual_testbed.faults import parse_fault
 from virtual_testbed.sonic import databases
@@ -24,6 +25,12 @@ def row(redis, database, key):
 def counters(redis, kind, name):
     oid = row(redis, "COUNTERS_DB", f"COUNTERS_{kind}_NAME_MAP")[name]
     return row(redis, "COUNTERS_DB", f"COUNTERS:{oid}")
+
+
+def start_watchdog(config_db, port):
+    """Let the watchdog watch priority 3 of a port."""
+    databases.change_row(config_db, "PORT_QOS_MAP", port, {"pfcwd_sw_enable": "3"})
+    databases.change_row(config_db, "PFC_WD", port, WATCHDOG)
 
 
 def test_a_new_switch_gets_its_factory_configuration(agent, network, config_db):
@@ -52,7 +59,7 @@ def test_changes_are_seen_once_and_without_a_race(redis, config_db):
 
 def test_configuration_reaches_the_data_plane(agent, network, config_db):
     assert agent.apply_configuration() is False
-    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    start_watchdog(config_db, "Ethernet0")
     assert agent.apply_configuration() is True
     assert network.configs[-1].ports["Ethernet0"].watchdog.detection_ms == 200
     config_db.call("SET", "something", "else")
@@ -73,7 +80,7 @@ def test_a_malformed_row_is_logged_once_by_name(agent, network, config_db, caplo
 def test_watchdog_stop_ignored_keeps_it_running_in_its_scope(redis, network, config_db):
     agent = SonicAgent(NAME, redis.socket, HWSKU, network, [parse_fault("watchdog-stop-ignored@Ethernet0")])
     for port in ("Ethernet0", "Ethernet4"):
-        databases.change_row(config_db, "PFC_WD", port, WATCHDOG)
+        start_watchdog(config_db, port)
     agent.apply_configuration()
     for port in ("Ethernet0", "Ethernet4"):
         databases.change_row(config_db, "PFC_WD", port, None)
@@ -81,6 +88,62 @@ def test_watchdog_stop_ignored_keeps_it_running_in_its_scope(redis, network, con
     agent.close()
     assert network.configs[-1].ports["Ethernet0"].watchdog is not None
     assert network.configs[-1].ports["Ethernet4"].watchdog is None
+
+
+@pytest.fixture(name="watched")
+def fixture_watched(agent, network, config_db):
+    """An agent whose watchdog runs on Ethernet0 for priorities 3 and 4; gives what it makes of the last changes."""
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"})
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    agent.apply_configuration()
+    before = len(network.configs)
+
+    def port():
+        agent.apply_configuration()
+        found = network.configs[-1].ports["Ethernet0"]
+        return len(network.configs) - before, sorted(found.watchdog_priorities), found.watchdog
+    assert port() == (0, [3, 4], WatchdogConfig("drop", 200, 400))
+    return port
+
+
+def test_queues_are_watched_as_they_were_when_the_row_was_written(watched, config_db):
+    """Other ones in `pfcwd_sw_enable` wait for it."""
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfcwd_sw_enable": "4,5"})
+    assert watched()[1] == [3, 4]
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {"detection_time": "300"})
+    assert watched()[1:] == ([3, 4, 5], WatchdogConfig("drop", 300, 400)), "it adds them"
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", None)
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    assert watched()[1] == [4, 5]
+
+
+def test_a_watchdog_without_queues_waits_for_some(watched, config_db):
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", None)
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfcwd_sw_enable": ""})
+    assert watched()[2] is None
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    assert watched()[2] is None
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfcwd_sw_enable": "3"})
+    assert watched()[1:] == ([3], WatchdogConfig("drop", 200, 400))
+
+
+def test_a_row_that_is_written_anew_stops_and_starts(watched, network, config_db):
+    """`pfcwd start` removes it first: the hardware sees both, though the row is what it was."""
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", None)
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    assert watched() == (2, [3, 4], WatchdogConfig("drop", 200, 400))
+    assert network.configs[-2].ports["Ethernet0"].watchdog is None
+
+
+def test_a_row_that_is_changed_keeps_its_action(watched, config_db):
+    """Its times are new; an invalid one changes nothing."""
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {"action": "forward", "detection_time": "300"})
+    assert watched() == (1, [3, 4], WatchdogConfig("drop", 300, 400))
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {"detection_time": "50"})
+    assert watched() == (1, [3, 4], WatchdogConfig("drop", 300, 400))
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", None)
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {**WATCHDOG, "action": "forward"})
+    assert watched()[1:] == ([3, 4], WatchdogConfig("forward", 200, 400))
 
 
 def faulty(redis, network, *specs):
@@ -272,7 +335,7 @@ def test_port_states(agent, network, redis):
 
 
 def test_watchdog_states_come_and_go(agent, network, redis, config_db):
-    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    start_watchdog(config_db, "Ethernet0")
     agent.apply_configuration()
     network.set_watchdog({("Ethernet0", 3): WatchdogState("stormed", detected=1, tx_dropped=300)})
     agent.publish_counters()
