@@ -323,7 +323,8 @@ class SonicAgent:
         old = self._applied
         removed = self._watch.take_removed()
         translation = translate(buffers.config, self._profile, self._switch, switch_mac(self._switch),
-                                self._deriving(buffers.config, removed, starts=old is None))
+                                self._deriving(buffers.config, removed, starts=old is None),
+                                None if old is None else old.parsed)
         translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
         config = databases.merge(buffers.config, translation.derived)
         databases.add_rows(self._config, translation.derived)

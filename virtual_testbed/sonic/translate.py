@@ -1,7 +1,7 @@
 """Translates CONFIG_DB into the data plane's configuration, as orchagent and buffermgrd do it.
 
-A malformed row is left out and named, the others are applied. Rows of tables that have nothing to do with forwarding
-or PFC are not read.
+A malformed row is named, and counts as it was read last; the others are applied. Rows of tables that have nothing to do
+with forwarding or PFC are not read.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from virtual_testbed.sonic.port_channels import PortChannel, on_ports, port_chan
 from virtual_testbed.sonic.profile import Profile
 from virtual_testbed.sonic.qos_maps import QosMaps
 from virtual_testbed.sonic.rows import (
-    Reader, RowError, known_ports, number_of, number_range, reference, within)
+    Memory, Reader, RowError, known_ports, number_of, number_range, reference, within)
 
 ACTIONS = ("drop", "forward", "alert")
 _DEFAULT_POLL_MS = 100  # orchdaemon.cpp PFC_WD_POLL_MSECS
@@ -29,17 +29,19 @@ _TAGGING_MODES = ("untagged", "tagged")
 @dataclass(frozen=True)
 class Translation:
     """`config` for the data plane, `problems` (one sentence a row), BUFFER_PG_TABLE of APPL_DB, the rows that
-    buffermgrd adds to CONFIG_DB, and the PortChannels."""
+    buffermgrd adds to CONFIG_DB, the PortChannels, and the rows as they were read."""
 
     config: SwitchConfig
     problems: tuple[str, ...]
     buffer_pg: Mapping[str, str]
     derived: Config
     port_channels: Mapping[str, PortChannel] = field(default_factory=dict)
+    parsed: Memory = field(default_factory=dict)
 
 
 def translate(
-    config: Config, profile: Profile, switch_name: str, mac: str, deriving: Collection[str] | None = None
+    config: Config, profile: Profile, switch_name: str, mac: str, deriving: Collection[str] | None = None,
+    before: Memory | None = None
 ) -> Translation:
     """Translate a whole CONFIG_DB.
 
@@ -49,10 +51,11 @@ def translate(
         switch_name: the switch's name in the data plane.
         mac: its address when DEVICE_METADATA has none.
         deriving: the ports that buffermgrd looks at now; None: all of them, the switch starts.
+        before: rows as they were read last; None: none was.
     """
     derived, problems = derived_rows(config, profile, deriving)
     config = merge(config, derived)
-    reader = Reader(config, problems)
+    reader = Reader(config, problems, before or {})
     channels = port_channels(reader, profile)
     reader.config = on_ports(config, channels)
     pools = _pools(reader)
@@ -61,7 +64,8 @@ def translate(
     queues = _port_objects(reader, "BUFFER_QUEUE", profiles, profile)
     maps = QosMaps.read(reader)
     schedulers = _schedulers(reader, profile)
-    watchdogs = reader.rows("PFC_WD", lambda key, row: None if key == "GLOBAL" else _watchdog(key, row, profile))
+    watchdogs = reader.rows("PFC_WD", lambda key, row: None if key == "GLOBAL" else _watchdog(key, row, profile),
+                            keeps=False)  # the agent knows what is registered
     qos = reader.rows("PORT_QOS_MAP", maps.of_port)
     unconfigured = maps.of_port("", {})
     ports = {}
@@ -83,7 +87,7 @@ def translate(
         vlans=_vlans(reader, profile),
         port_addresses=_port_addresses(reader, profile), watchdog_poll_ms=poll_ms, big_red_switch=big_red_switch)
     return Translation(
-        switch, tuple(reader.problems), _appl_groups(config), derived, channels)
+        switch, tuple(reader.problems), _appl_groups(config), derived, channels, reader.parsed)
 
 
 def _pools(reader: Reader) -> dict[str, PoolConfig]:

@@ -190,6 +190,24 @@ def test_watchdog():
     assert result(deployed()).config.watchdog_poll_ms == 100
 
 
+@pytest.mark.parametrize("table, key, row", [
+    ("PORT", "Ethernet0", {"speed": "1", "admin_status": "up"}), ("DSCP_TO_TC_MAP", "AZURE", None),
+    ("PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3,8"}), ("BUFFER_PG", "Ethernet0|3-4", {"profile": "none"}),
+    ("SCHEDULER", "scheduler.1", {"type": "UNKNOWN"})])
+def test_what_cannot_be_applied_leaves_what_was(table, key, row):
+    """As in orchagent, which refuses it, or keeps a map that is referred to; a switch that starts has nothing."""
+    before = result(deployed())
+    config = merge(deployed(), before.derived)
+    if row is None:
+        del config[table][key]
+    else:
+        config[table][key] = row
+    found = translate(config, PROFILE, "sw", "02:00:00:00:00:09", (), before.parsed)
+    assert found.problems and found.config == before.config
+    anew = translate(config, PROFILE, "sw", "02:00:00:00:00:09", ())
+    assert set(found.problems) <= set(anew.problems) and anew.config != before.config
+
+
 def test_without_its_own_field_the_watchdog_watches_nothing():
     """Whatever `pfc_enable` has (sonic-swss `qosorch.cpp`)."""
     config = deployed(PFC_WD={"Ethernet0": {"detection_time": "200"}})
