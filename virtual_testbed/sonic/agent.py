@@ -329,10 +329,14 @@ class SonicAgent:
         config = databases.merge(buffers.config, translation.derived)
         databases.add_rows(self._config, translation.derived)
         is_off = is_aging_off(self._asic, log_ports(self._profile))
-        if old is None or "POLL_INTERVAL" in config.get("PFC_WD", {}).get("GLOBAL", {}):
-            self._watchdog_ms = translation.config.watchdog_poll_ms  # orchagent does not act on the field's removal
+        fields = config.get(PFC_WD, {}).get("GLOBAL", {})  # orchagent does not act on the removal of one
+        if old is None or "POLL_INTERVAL" in fields:
+            self._watchdog_ms = translation.config.watchdog_poll_ms
+        is_red = translation.config.big_red_switch
+        if old is not None and fields.get("BIG_RED_SWITCH") not in ("enable", "disable"):
+            is_red = old.config.big_red_switch
         translation = dataclasses.replace(translation, config=dataclasses.replace(
-            translation.config, aging_off=is_off,
+            translation.config, aging_off=is_off, big_red_switch=is_red,
             watchdog_poll_ms=self._watchdog_ms if polls_watchdog(config) else 0))
         intervals = read_intervals(config)
         known = () if old is None else (*old.problems, *self._intervals.problems)

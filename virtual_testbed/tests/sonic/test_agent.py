@@ -146,6 +146,15 @@ def test_a_row_that_is_changed_keeps_its_action(watched, config_db):
     assert watched()[1:] == ([3, 4], WatchdogConfig("forward", 200, 400))
 
 
+def test_the_big_red_switch_is_on_until_it_is_switched_off(watched, network, config_db):
+    """Neither the removal of its field nor that of the row does that."""
+    for fields, is_on in (({"BIG_RED_SWITCH": "enable"}, True), (None, True), ({"POLL_INTERVAL": "200"}, True),
+                          ({"BIG_RED_SWITCH": "disable"}, False), (None, False)):
+        databases.change_row(config_db, "PFC_WD", "GLOBAL", fields)
+        watched()
+        assert network.configs[-1].big_red_switch is is_on, fields
+
+
 def faulty(redis, network, *specs):
     return SonicAgent(NAME, redis.socket, HWSKU, network, [parse_fault(spec) for spec in specs])
 
