@@ -8,7 +8,8 @@ from typing import Any, Mapping
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.pfc import config_db
 from ansible.module_utils.pfc.config_db import ConfigDbError, Run, Tables, Wanted
-from ansible.module_utils.pfc.qos_templates import QOS_TABLES, made_by_templates, only_qos, replace_qos
+from ansible.module_utils.pfc.qos_templates import (
+    QOS_TABLES, made_by_templates, only_qos, replace_qos, without_derived)
 
 DOCUMENTATION = r"""
 ---
@@ -19,7 +20,8 @@ description:
     for it. Speeds of ports by C(config interface speed). QoS and buffer tables by clearing all of them and writing all
     of them, as C(config qos reload) does. The rest as one JSON patch (RFC 6902) through C(config apply-patch), which
     SONiC takes whole or not at all, and whose steps it orders.
-  - Reads the configuration again afterwards and fails when it is not as wanted.
+  - Reads the configuration again afterwards and fails when it is not as wanted. Rows that buffermgrd adds to
+    BUFFER_PROFILE and BUFFER_PG by itself are left alone.
   - Check mode and diff show the rows that differ.
 options:
   state:
@@ -139,7 +141,7 @@ def run_module(module: Any) -> dict[str, Any]:
     if params["templates"]:
         target = with_templates(module.run_command, running, target, wanted)
         names = sorted({*names, *QOS_TABLES})
-    before, after = config_db.changed_rows(running, target, names)
+    before, after = config_db.changed_rows(without_derived(running, target), target, names)
     backup = new_backup(params, running, saved, names)
     if not module.check_mode:
         if backup is not None:
@@ -185,10 +187,11 @@ def bring_about(run: Run, running: Tables, target: Tables, names: list[str]) -> 
     patch = patch_of(running, target, names)
     if patch:
         config_db.apply_patch(run, patch)
-    qos = {table: target.get(table, {}) if table in names else running.get(table, {}) for table in QOS_TABLES}
-    if only_qos(qos) != only_qos(running):
+    seen = without_derived(running, target)
+    qos = {table: target.get(table, {}) if table in names else seen.get(table, {}) for table in QOS_TABLES}
+    if only_qos(qos) != only_qos(seen):
         replace_qos(run, only_qos(running), only_qos(qos))
-    wrong = config_db.unlike(config_db.read_running(run), target, names)
+    wrong = config_db.unlike(without_derived(config_db.read_running(run), target), target, names)
     if wrong:
         raise ConfigDbError(f"the switch's commands ended well, but {wrong}")
 

@@ -39,6 +39,26 @@ def test_templates_make_the_tables_and_what_is_named_lies_over_them(deploy, swit
     assert not deploy()["changed"] and len(switch.commands) == count + 2, "it reads, and asks what templates make"
 
 
+def test_what_buffermgrd_adds_is_no_difference(deploy, switch, monkeypatch):
+    """It adds it at any time; a row of another lossless set, which was left behind, goes with all the others."""
+    whole = switch.run
+    profile = {"profile": "pg_lossless_100000_5m_profile"}
+
+    def run(command):
+        answer = whole(command)
+        if "--write-to-db" in command:
+            switch.tables["BUFFER_PROFILE"] = {profile["profile"]: {"xoff": "165568"}}
+            switch.tables["BUFFER_PG"] = {"Ethernet0|3-4": dict(profile)}
+        return answer
+    monkeypatch.setattr(switch, "run", run)
+    assert deploy()["changed"] and switch.tables["BUFFER_PG"] == {"Ethernet0|3-4": profile}
+    assert not deploy()["changed"]
+    switch.tables["BUFFER_PG"]["Ethernet0|0-6"] = dict(profile)
+    assert deploy()["changed"] and switch.tables["BUFFER_PG"] == {"Ethernet0|3-4": profile}
+    switch.tables["BUFFER_PG"]["Ethernet0|3-4"] = {"profile": "ingress_lossy_profile"}
+    assert deploy()["changed"] and switch.tables["BUFFER_PG"] == {"Ethernet0|3-4": profile}
+
+
 def test_templates_are_those_of_the_platform_and_of_the_buffer_model(switch):
     switch.templates = MADE
     metadata = {"platform": "p", "hwsku": "h"}

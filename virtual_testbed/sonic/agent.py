@@ -18,7 +18,7 @@ from typing import Protocol
 
 from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.dataplane.model.control_plane import ControlProtocol
-from virtual_testbed.dataplane.model.counters import ALL_PARTS, SwitchCounters, SwitchStates
+from virtual_testbed.dataplane.model.counters import ALL_PARTS, SwitchCounters, SwitchStates, WatchdogState
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueue
 from virtual_testbed.sonic import databases, flex_counters
@@ -26,11 +26,12 @@ from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, REBOOT, RES
 from virtual_testbed.sonic.control_plane import ControlPlane
 from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of, watermark_parts
 from virtual_testbed.sonic.counters_db import CountersDb
-from virtual_testbed.sonic.counters_since import since, states_since
+from virtual_testbed.sonic.counters_since import since, states_since, written
 from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.dynamic_buffers import in_effect, is_dynamic, memory_bytes
 from virtual_testbed.sonic.factory import factory_config, switch_mac
-from virtual_testbed.sonic.polling import Intervals, read_intervals
+from virtual_testbed.sonic.lossless_groups import Reasons, reasons
+from virtual_testbed.sonic.polling import STATISTICS, Intervals, polls_watchdog, read_intervals
 from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
@@ -42,6 +43,7 @@ from virtual_testbed.sonic.restarts import (
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, is_aging_off, log_ports
+from virtual_testbed.sonic.watchdog_registration import TABLE as PFC_WD, Registrations, as_registered, registered
 from virtual_testbed.sonic.watchdog_scripts import ScriptDecider, read_scripts
 
 _log = logging.getLogger(__name__)
@@ -84,6 +86,7 @@ class ChangeWatch:
 
     def __init__(self, redis_socket: str) -> None:
         self._connection = databases.connect(redis_socket, "CONFIG_DB")
+        self._removed: set[str] = set()
         watched = [f"__keyspace@{databases.NUMBERS[name]}__:{keys}"
                    for name, keys in (("CONFIG_DB", "*"), ("ASIC_DB", "*"), ("STATE_DB", RESTART_KEY))]
         self._connection.send([("PSUBSCRIBE", *watched)])
@@ -94,9 +97,16 @@ class ChangeWatch:
         """True when something was written since the last call. Raises DatabaseError."""
         self._connection.send([("PING",)])
         changed = False
-        while self._connection.read()[0] != "pong":
+        while (message := self._connection.read())[0] != "pong":
             changed = True
+            if message[-1] == "del":
+                self._removed.add(str(message[-2]).partition(":")[2])
         return changed
+
+    def take_removed(self) -> set[str]:
+        """The rows that were removed since the last call, whether they are there again or not: `PORT|Ethernet0`."""
+        removed, self._removed = self._removed, set()
+        return removed
 
     def close(self) -> None:
         """End the subscription."""
@@ -138,6 +148,9 @@ class SonicAgent:
         self._intervals = Intervals({})
         self._lost = False
         self._is_written = False  # something that this agent has not looked at yet
+        self._written: Mapping[tuple[str, int], WatchdogState] = {}  # what the last of orchagent's timers has seen
+        self._watchdog_ms = 0  # how often the watchdog polls, unless it is not polled at all
+        self._derived_by: dict[str, Reasons] = {}  # port -> what its lossless groups were derived by
         self._control_plane = ControlPlane()  # outlives the databases, as the data plane's counters do
         self._last_config: SwitchConfig | None = None  # what the hardware was told last
         self._recovery = Recovery()
@@ -235,6 +248,8 @@ class SonicAgent:
                     self._switch, self._socket, self._scripts, queues, self._publish_polled)))
             self._open = stack.pop_all()
         self._applied = None
+        self._watchdogs: Registrations = {}
+        self._written = {}
         self._lost = False
         self._shown = None
 
@@ -305,16 +320,24 @@ class SonicAgent:
 
     def _apply(self, found: Config) -> bool:
         buffers = in_effect(found, self._profile)
-        config = buffers.config
-        translation = translate(config, self._profile, self._switch, switch_mac(self._switch))
-        translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
         old = self._applied
+        removed = self._watch.take_removed()
+        translation = translate(buffers.config, self._profile, self._switch, switch_mac(self._switch),
+                                self._deriving(buffers.config, removed, starts=old is None),
+                                None if old is None else old.parsed)
+        translation = dataclasses.replace(translation, problems=(*buffers.problems, *translation.problems))
+        config = databases.merge(buffers.config, translation.derived)
+        databases.add_rows(self._config, translation.derived)
         is_off = is_aging_off(self._asic, log_ports(self._profile))
-        interval_ms = translation.config.watchdog_poll_ms
-        if old is not None and "POLL_INTERVAL" not in config.get("PFC_WD", {}).get("GLOBAL", {}):
-            interval_ms = old.config.watchdog_poll_ms  # orchagent acts on a field that is there, not on its removal
+        fields = config.get(PFC_WD, {}).get("GLOBAL", {})  # orchagent does not act on the removal of one
+        if old is None or "POLL_INTERVAL" in fields:
+            self._watchdog_ms = translation.config.watchdog_poll_ms
+        is_red = translation.config.big_red_switch
+        if old is not None and fields.get("BIG_RED_SWITCH") not in ("enable", "disable"):
+            is_red = old.config.big_red_switch
         translation = dataclasses.replace(translation, config=dataclasses.replace(
-            translation.config, aging_off=is_off, watchdog_poll_ms=interval_ms))
+            translation.config, aging_off=is_off, big_red_switch=is_red,
+            watchdog_poll_ms=self._watchdog_ms if polls_watchdog(config) else 0))
         intervals = read_intervals(config)
         known = () if old is None else (*old.problems, *self._intervals.problems)
         for problem in (*translation.problems, *intervals.problems):
@@ -322,25 +345,53 @@ class SonicAgent:
                 _log.warning("%s: %s", self._switch, problem)
         self._hooks.now_ps = self._network.now_ps
         was = None if old is None else old.config
-        wanted = translation.config
+        wanted = self._with_watchdogs(translation.config, config.get(PFC_WD, {}), removed)
         kept = wanted if was is None else withhold_removals(was, wanted, self._hooks)
         translation = dataclasses.replace(translation, config=taking_effect(was, kept, self._hooks))
-        is_watching = any(port.watchdog is not None for port in translation.config.ports.values())
+        if was is not None and (stopped := self._stopped(was, wanted, removed)) != was:  # started in the same moment
+            self._network.configure_switch(stopped)
+            was = stopped
+        is_watching = _is_watching(translation.config)
         poll_ms = translation.config.watchdog_poll_ms if is_watching else 0
         self._applied = translation
-        self._intervals = intervals.watching(poll_ms, self._intervals, self._network.now_ps)
+        before = self._intervals if was is not None and _is_watching(was) else Intervals({})
+        self._intervals = intervals.watching(poll_ms, before, self._network.now_ps)
+        if is_watching:
+            self._intervals = self._intervals.with_statistics()
         self._publish_configuration(config, translation)
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         maps = self._ids.maps(translation.config if only_buffers else None)
         self._counters.publish_maps({**maps, POOL_NAME_MAP: self._ids.pools(config.get("BUFFER_POOL", {}))})
-        self._flex.replace("", flex_counters.rows(self._ids, self._intervals, translation.config, maps))
-        if old is not None and old.config == translation.config:
+        self._flex.replace("", flex_counters.rows(
+            self._ids, self._intervals, translation.config, maps, self._watchdog_ms))
+        if was == translation.config:
             return False
         self._network.configure_switch(translation.config)
         self._last_config = translation.config
         if old is None and self._decider is not None:
             self._network.decide_watchdog_by(self._switch, self._decider)
         return True
+
+    def _with_watchdogs(self, config: SwitchConfig, rows: Collection[str], removed: Collection[str]) -> SwitchConfig:
+        """The switch with the watchdogs that orchagent has registered."""
+        self._watchdogs = registered(self._watchdogs, config, rows, removed)
+        return as_registered(config, self._watchdogs)
+
+    def _stopped(self, was: SwitchConfig, wanted: SwitchConfig, removed: Collection[str]) -> SwitchConfig:
+        """What was in effect, with those watchdogs stopped that were removed and are there again: that ends a storm."""
+        ports = {name: dataclasses.replace(port, watchdog=None) if wanted.ports[name].watchdog is not None
+                 and f"{PFC_WD}|{name}" in removed else port for name, port in was.ports.items()}
+        return withhold_removals(was, dataclasses.replace(was, ports=ports), self._hooks)
+
+    def _deriving(self, config: Config, removed: Collection[str], starts: bool) -> Collection[str] | None:
+        """The ports whose lossless groups buffermgrd looks at: what it goes by is not what it was, or it has forgotten
+        it, as their row of PORT_QOS_MAP was removed. None: all of them.
+        """
+        before, self._derived_by = self._derived_by, reasons(config)
+        if starts:
+            return None
+        return {port for port, by in self._derived_by.items()
+                if before.get(port) != by or f"PORT_QOS_MAP|{port}" in removed}
 
     def _publish_polled(self, polled: Sequence[PolledQueue], now_ps: int) -> None:
         """Write what a poll of the watchdog has read. Raises DatabaseError."""
@@ -350,8 +401,8 @@ class SonicAgent:
     def _publish_configuration(self, config: Config, translation: Translation) -> None:
         pools = {f"BUFFER_POOL_TABLE:{name}": databases.hash_from_row(row)
                  for name, row in config.get("BUFFER_POOL", {}).items()}
-        rows = {**config.get("BUFFER_PROFILE", {}), **translation.buffer_profiles}
-        profiles = {f"BUFFER_PROFILE_TABLE:{name}": databases.hash_from_row(row) for name, row in rows.items()}
+        profiles = {f"BUFFER_PROFILE_TABLE:{name}": databases.hash_from_row(row)
+                    for name, row in config.get("BUFFER_PROFILE", {}).items()}
         groups = {f"BUFFER_PG_TABLE:{key}": {"profile": profile} for key, profile in translation.buffer_pg.items()}
         for name, row in config.get("PORT", {}).items():
             if "pfc_asym" in row:
@@ -371,6 +422,9 @@ class SonicAgent:
         if self._lost or self._applied is None:
             return
         config = self._applied.config
+        if STATISTICS in groups:
+            self._written = self._states_now(config).watchdog
+            groups = set(groups) - {STATISTICS}
         counters = self._counters_now(parts_of(groups)) if groups else None
         self._hooks.now_ps = self._network.now_ps
         seen = self._states_now(config) if states or self._hooks.faults else None
@@ -411,6 +465,8 @@ class SonicAgent:
     def _publish_states(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Nothing is written twice: a command that changes nothing there is the rule."""
         channels = self._applied.port_channels if self._applied is not None else {}
+        told = {} if config.big_red_switch else self._written  # its frames are counted when it ends
+        states = dataclasses.replace(states, watchdog=written(states.watchdog, told))
         if self._counters.is_falsified or self._shown != (states, config, channels):
             self._counters.publish_watchdog(states, config)
             self._publish_ports(states, config)
@@ -446,3 +502,8 @@ class SonicAgent:
                 "max_priority_groups": "8", "max_queues": str(self._profile.queues)}
         self._appl.publish(appl)
         self._state.publish(state)
+
+
+def _is_watching(config: SwitchConfig) -> bool:
+    """Whether the watchdog runs on some port."""
+    return any(port.watchdog is not None for port in config.ports.values())

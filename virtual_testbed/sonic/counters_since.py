@@ -6,12 +6,14 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from virtual_testbed.dataplane.model.counters import SwitchCounters, SwitchStates, WatchdogState
+from virtual_testbed.dataplane.model.watchdog_decider import STORMED
 
 LEVELS = ("occupancy_bytes", "watermark_bytes", "watermark_bound_bytes", "shared_watermark_bytes",
           "headroom_watermark_bytes", "shared_watermark_bound_bytes", "is_paused")
 """What is a level or a state, not a count."""
 LAST = "_last"
 """End of the names of what a watchdog counts of the last storm."""
+Queue = tuple[str, int]
 Key = TypeVar("Key")
 Row = TypeVar("Row")
 
@@ -47,6 +49,26 @@ def _storms_since(now: WatchdogState, then: WatchdogState) -> WatchdogState:
             changes[field.name] = value if now.detected > then.detected else 0
         elif isinstance(value, int):
             changes[field.name] = value - getattr(then, field.name)
+    return replace(now, **changes)
+
+
+def written(
+    now: Mapping[Queue, WatchdogState], then: Mapping[Queue, WatchdogState]
+) -> dict[Queue, WatchdogState]:
+    """Watchdogs as orchagent has written them last: frames of a storm that goes on are those of its timer, at which the
+    states were `then`, or none, if it began since.
+    """
+    return {queue: _written(state, then.get(queue, WatchdogState())) if state.status == STORMED else state
+            for queue, state in now.items()}
+
+
+def _written(now: WatchdogState, then: WatchdogState) -> WatchdogState:
+    if (then.status, then.detected) == (STORMED, now.detected):
+        return then
+    changes: dict[str, Any] = {}
+    for name in (field.name for field in fields(now) if field.name.endswith(LAST)):
+        total = name.removesuffix(LAST)
+        changes |= {total: getattr(now, total) - getattr(now, name), name: 0}
     return replace(now, **changes)
 
 

@@ -110,6 +110,13 @@ def replace_row(connection: Connection, table: str, key: str, row: Mapping[str, 
     connection.transaction([("DEL", name), ("HSET", name, *_flat(hash_from_row(row)))])
 
 
+def add_rows(connection: Connection, rows: Config) -> None:
+    """Set the fields of some rows, in one transaction."""
+    hashes = _hashes(rows)
+    if hashes:
+        connection.transaction([("HSET", name, *_flat(values)) for name, values in hashes.items()])
+
+
 def _flat(values: Mapping[str, str]) -> list[str]:
     return [text for pair in values.items() for text in pair]
 

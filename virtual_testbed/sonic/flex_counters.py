@@ -56,7 +56,9 @@ COUNTER_GROUPS: Mapping[str, CounterGroup] = {
 """By the name that CONFIG_DB has for each."""
 
 
-def rows(ids: ObjectIds, intervals: Intervals, config: SwitchConfig, maps: Mapping[str, Hash]) -> dict[str, Hash]:
+def rows(
+    ids: ObjectIds, intervals: Intervals, config: SwitchConfig, maps: Mapping[str, Hash], watchdog_ms: int
+) -> dict[str, Hash]:
     """All rows of FLEX_COUNTER_DB.
 
     Args:
@@ -64,6 +66,7 @@ def rows(ids: ObjectIds, intervals: Intervals, config: SwitchConfig, maps: Mappi
         intervals: how often each group is polled; a group without one is disabled.
         config: what the switch has in effect.
         maps: COUNTERS_DB's name maps: which queues and priority groups are counted.
+        watchdog_ms: how often the watchdog's group is polled, if it is.
     """
     objects = {_PORTS: maps["COUNTERS_PORT_NAME_MAP"], _QUEUES: maps["COUNTERS_QUEUE_NAME_MAP"],
                _GROUPS: maps["COUNTERS_PG_NAME_MAP"]}
@@ -74,7 +77,7 @@ def rows(ids: ObjectIds, intervals: Intervals, config: SwitchConfig, maps: Mappi
             for oid in objects[group.ids].values():
                 found[f"{TABLE}:{group.name}:{oid}"] = {group.ids: ",".join(group.counters)}
     found[f"{GROUP_TABLE}:{WATCHDOG}"] = _group_row(
-        intervals.by_group.get(WATCHDOG), config.watchdog_poll_ms, _READ)
+        intervals.by_group.get(WATCHDOG), watchdog_ms, _READ)
     found.update((f"{TABLE}:{WATCHDOG}:{oid}", row) for oid, row in _watched(ids, config))
     return found
 

@@ -19,8 +19,13 @@ DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "QUEUE_WATERMAR
 """Groups that this switch polls, and how often unless CONFIG_DB says otherwise, in milliseconds."""
 WATCHDOG = "PFC_WD"
 """The group of what the watchdog decides on: it is polled while a port is watched."""
+STATISTICS = "PFC_WD statistics"
+"""No group of counters: orchagent's timer, at which it writes what was counted in a storm that goes on."""
+WATCHDOG_ROW = "PFCWD"
+"""Its row in CONFIG_DB (sonic-swss `flexcounterorch.cpp`)."""
 SHORTEST_MS, LONGEST_MS = 100, 3_600_000
 _PS_PER_MS = 10**9
+_STATISTICS_MS = 1_000
 
 
 @dataclass(frozen=True)
@@ -44,8 +49,8 @@ class Intervals:
         return polls
 
     def watching(self, poll_ms: int, before: Intervals, now_ps: int) -> Intervals:
-        """With the watchdog's group, which is polled so often (0: no port is watched). It goes on as `before`, or
-        begins now.
+        """With the watchdog's group, which is polled so often (0: not at all). It goes on as `before`, or begins
+        now.
         """
         if not poll_ms:
             return self
@@ -53,6 +58,15 @@ class Intervals:
         goes_on = before.by_group.get(WATCHDOG) == interval
         begun_ps = before.begun_ps[WATCHDOG] if goes_on else now_ps
         return Intervals({**self.by_group, WATCHDOG: interval}, self.problems, {WATCHDOG: begun_ps})
+
+    def with_statistics(self) -> Intervals:
+        """With what orchagent writes of storms every second (sonic-swss `pfcwdsworch.cpp`)."""
+        return Intervals({**self.by_group, STATISTICS: _STATISTICS_MS * _PS_PER_MS}, self.problems, self.begun_ps)
+
+
+def polls_watchdog(config: Config) -> bool:
+    """Whether the watchdog's group is polled: unless `pfcwd counter_poll disable` was said, also without a row."""
+    return config.get(TABLE, {}).get(WATCHDOG_ROW, {}).get("FLEX_COUNTER_STATUS") != "disable"
 
 
 def read_intervals(config: Config) -> Intervals:

@@ -50,7 +50,7 @@ class QosMaps:
     def of_port(self, key: str, row: Row) -> PortQosMaps:
         """The maps of one PORT_QOS_MAP row."""
         pfc = priorities_of(row.get("pfc_enable", ""))
-        watchdog = priorities_of(row["pfcwd_sw_enable"]) if "pfcwd_sw_enable" in row else pfc
+        watchdog = priorities_of(row.get("pfcwd_sw_enable", ""))
         zero = {number: 0 for number in range(64)}
         identity = {number: number for number in range(8)}
         trusts_tag = "dot1p_to_tc_map" in row and "dscp_to_tc_map" not in row

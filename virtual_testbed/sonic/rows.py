@@ -1,10 +1,10 @@
-"""Rows of CONFIG_DB as they are read: one that is malformed is left out and named, the others apply."""
+"""Rows of CONFIG_DB as they are read: one that is malformed is named, and counts as it was read last."""
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from virtual_testbed.sonic.databases import Config, Row
 from virtual_testbed.sonic.profile import Profile
@@ -16,23 +16,39 @@ class RowError(Exception):
     """A row that cannot be applied; the text says what is wrong with it."""
 
 
+Memory = dict[tuple[str, int], dict[str, Any]]
+"""Rows as they were read: table and how often it was read before -> key -> what was made of the row."""
+
+
 @dataclass
 class Reader:
-    """The configuration and what was found wrong with it so far."""
+    """The configuration and what was found wrong with it so far. `before`: rows as they were read last; `parsed`: as
+    they are now.
+    """
 
     config: Config
     problems: list[str] = field(default_factory=list)
+    before: Memory = field(default_factory=dict)
+    parsed: Memory = field(default_factory=dict)
 
-    def rows(self, table: str, parse: Callable[[str, Row], Parsed]) -> dict[str, Parsed]:
-        """Each row of a table through `parse`; those that raise RowError are left out and named."""
-        parsed = {}
+    def rows(self, table: str, parse: Callable[[str, Row], Parsed], keeps: bool = True) -> dict[str, Parsed]:
+        """Each row of a table through `parse`; those that raise RowError are named. They are as they were read last if
+        the table `keeps` that, else left out.
+        """
+        place = table, sum(name == table for name, _ in self.parsed)
+        last = self.before.get(place, {}) if keeps else {}
+        parsed: dict[str, Parsed] = {}
         for key, row in self.config.get(table, {}).items():
             try:
                 parsed[key] = parse(key, row)
+                continue
             except RowError as error:
                 self.problems.append(f"{table}|{key} ignored: {error}")
             except (AttributeError, TypeError, ValueError):  # such as a list where a text belongs
                 self.problems.append(f"{table}|{key} ignored: a field has the wrong form")
+            if key in last:
+                parsed[key] = last[key]
+        self.parsed[place] = parsed
         return parsed
 
     def complain(self, text: str) -> None:

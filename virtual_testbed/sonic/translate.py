@@ -1,45 +1,48 @@
 """Translates CONFIG_DB into the data plane's configuration, as orchagent and buffermgrd do it.
 
-A malformed row is left out and named, the others are applied. Rows of tables that have nothing to do with forwarding
-or PFC are not read.
+A malformed row is named, and counts as it was read last; the others are applied. Rows of tables that have nothing to do
+with forwarding or PFC are not read.
 """
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from virtual_testbed.dataplane.model.configuration import (BufferProfile, PoolConfig, SchedulerConfig, SwitchConfig,
                                                            SwitchPortConfig, VlanConfig, WatchdogConfig)
-from virtual_testbed.sonic.databases import Config, Row, natural
-from virtual_testbed.sonic.dynamic_buffers import is_dynamic
+from virtual_testbed.sonic.databases import Config, Row, merge, natural
+from virtual_testbed.sonic.lossless_groups import derived_rows
 from virtual_testbed.sonic.port_channels import PortChannel, on_ports, port_channels
 from virtual_testbed.sonic.profile import Profile
 from virtual_testbed.sonic.qos_maps import QosMaps
 from virtual_testbed.sonic.rows import (
-    Reader, RowError, known_ports, number_of, number_range, priorities_of, reference, within)
+    Memory, Reader, RowError, known_ports, number_of, number_range, reference, within)
 
 ACTIONS = ("drop", "forward", "alert")
 _DEFAULT_POLL_MS = 100  # orchdaemon.cpp PFC_WD_POLL_MSECS
 _WATCHDOG_FIELDS = {"action", "detection_time", "restoration_time", "pfc_stat_history"}
-_LOSSLESS_POOL = "ingress_lossless_pool"
 _TAGGING_MODES = ("untagged", "tagged")
 
 
 @dataclass(frozen=True)
 class Translation:
-    """`config` for the data plane, `problems` (one sentence a row), the APPL_DB rows that buffermgrd derives, and the
-    PortChannels."""
+    """`config` for the data plane, `problems` (one sentence a row), BUFFER_PG_TABLE of APPL_DB, the rows that
+    buffermgrd adds to CONFIG_DB, the PortChannels, and the rows as they were read."""
 
     config: SwitchConfig
     problems: tuple[str, ...]
     buffer_pg: Mapping[str, str]
-    buffer_profiles: Mapping[str, Row]
+    derived: Config
     port_channels: Mapping[str, PortChannel] = field(default_factory=dict)
+    parsed: Memory = field(default_factory=dict)
 
 
-def translate(config: Config, profile: Profile, switch_name: str, mac: str) -> Translation:
+def translate(
+    config: Config, profile: Profile, switch_name: str, mac: str, deriving: Collection[str] | None = None,
+    before: Memory | None = None
+) -> Translation:
     """Translate a whole CONFIG_DB.
 
     Args:
@@ -47,20 +50,22 @@ def translate(config: Config, profile: Profile, switch_name: str, mac: str) -> T
         profile: the hardware.
         switch_name: the switch's name in the data plane.
         mac: its address when DEVICE_METADATA has none.
+        deriving: the ports that buffermgrd looks at now; None: all of them, the switch starts.
+        before: rows as they were read last; None: none was.
     """
-    reader = Reader(config)
+    derived, problems = derived_rows(config, profile, deriving)
+    config = merge(config, derived)
+    reader = Reader(config, problems, before or {})
     channels = port_channels(reader, profile)
     reader.config = on_ports(config, channels)
     pools = _pools(reader)
     profiles = reader.rows("BUFFER_PROFILE", lambda key, row: _buffer_profile(row, pools))
-    derived = _lossless_groups(reader, profile, pools, profiles)
     groups = _port_objects(reader, "BUFFER_PG", profiles, profile)
-    for (port, group), found in derived.groups.items():
-        groups.setdefault(port, {}).setdefault(group, found)
     queues = _port_objects(reader, "BUFFER_QUEUE", profiles, profile)
     maps = QosMaps.read(reader)
     schedulers = _schedulers(reader, profile)
-    watchdogs = reader.rows("PFC_WD", lambda key, row: None if key == "GLOBAL" else _watchdog(key, row, profile))
+    watchdogs = reader.rows("PFC_WD", lambda key, row: None if key == "GLOBAL" else _watchdog(key, row, profile),
+                            keeps=False)  # the agent knows what is registered
     qos = reader.rows("PORT_QOS_MAP", maps.of_port)
     unconfigured = maps.of_port("", {})
     ports = {}
@@ -82,7 +87,7 @@ def translate(config: Config, profile: Profile, switch_name: str, mac: str) -> T
         vlans=_vlans(reader, profile),
         port_addresses=_port_addresses(reader, profile), watchdog_poll_ms=poll_ms, big_red_switch=big_red_switch)
     return Translation(
-        switch, tuple(reader.problems), _appl_groups(config, derived), derived.rows, channels)
+        switch, tuple(reader.problems), _appl_groups(config), derived, channels, reader.parsed)
 
 
 def _pools(reader: Reader) -> dict[str, PoolConfig]:
@@ -108,50 +113,10 @@ def _buffer_profile(row: Row, pools: Mapping[str, PoolConfig]) -> BufferProfile:
                          number_of(row, "xon", 0), number_of(row, "xon_offset", 0))
 
 
-@dataclass(frozen=True)
-class _Derived:
-    groups: dict[tuple[str, int], BufferProfile]
-    names: dict[tuple[str, int], str]
-    rows: dict[str, Row]
-
-
-def _lossless_groups(reader: Reader, profile: Profile, pools: Mapping[str, PoolConfig],
-                     profiles: Mapping[str, BufferProfile]) -> _Derived:
-    """Headroom as buffermgrd gives it: for PFC-enabled priorities, by the port's speed and cable length. With dynamic
-    buffers it goes by BUFFER_PG, and is there already.
-    """
-    derived = _Derived({}, {}, {})
-    if is_dynamic(reader.config):
-        return derived
-    cables = {port: length for row in reader.config.get("CABLE_LENGTH", {}).values() for port, length in row.items()}
-    for port, row in reader.config.get("PORT_QOS_MAP", {}).items():
-        cable = cables.get(port)
-        lossless = port in profile.ports and row.get("pfc_enable") and _LOSSLESS_POOL in pools
-        if not lossless or cable in (None, "0m"):
-            continue
-        speed = str(reader.config.get("PORT", {}).get(port, {}).get("speed", profile.ports[port].speed))
-        found = profile.pg_profile_lookup.get((speed, str(cable)))
-        if found is None:
-            reader.complain(f"{port}: pg_profile_lookup.ini has no headroom for speed {speed} and cable {cable}")
-            continue
-        name = f"pg_lossless_{speed}_{cable}_profile"
-        values = {"pool": _LOSSLESS_POOL, "xon": found["xon"], "xon_offset": found["xon_offset"], "xoff": found["xoff"],
-                  "size": found["size"], "dynamic_th": found["threshold"]}
-        own = reader.config.get("BUFFER_PROFILE", {}).get(name)
-        if own is not None:  # one of this name that is there already is used as it is
-            if name not in profiles:  # malformed, and named
-                continue
-            values = own
-        derived.rows[name] = values
-        for priority in priorities_of(row.get("pfc_enable", ""), strict=False):
-            derived.groups[port, priority] = _buffer_profile(values, pools)
-            derived.names[port, priority] = name
-    return derived
-
-
 def _port_objects(reader: Reader, table: str, profiles: Mapping[str, BufferProfile],
                   hardware: Profile) -> dict[str, dict[int, BufferProfile]]:
-    """BUFFER_PG or BUFFER_QUEUE: port -> number -> profile. A profile `NULL` means: derived."""
+    """BUFFER_PG or BUFFER_QUEUE: port -> number -> profile. Of rows for the same number that for the fewest holds; in
+    orchagent it is the last one written. A profile `NULL` means: derived."""
     high = 7 if table == "BUFFER_PG" else hardware.queues - 1
 
     def parse(key: str, row: Row) -> tuple[list[str], range, BufferProfile | None]:
@@ -163,7 +128,7 @@ def _port_objects(reader: Reader, table: str, profiles: Mapping[str, BufferProfi
         return names, number_range(numbers, high), profiles.get(name)
 
     found: dict[str, dict[int, BufferProfile]] = {}
-    for ports, numbers, profile in reader.rows(table, parse).values():
+    for ports, numbers, profile in sorted(reader.rows(table, parse).values(), key=lambda row: -len(row[1])):
         for port in ports:
             found.setdefault(port, {}).update({n: profile for n in numbers if profile is not None and n < 8})
     return found
@@ -280,24 +245,7 @@ def _address(key: str, row: Row) -> str:
     return address
 
 
-def _appl_groups(config: Config, derived: _Derived) -> dict[str, str]:
-    """BUFFER_PG_TABLE of APPL_DB: key `port:range` -> profile, neighbouring derived groups as one range."""
-    rows = {key.replace("|", ":", 1): reference(str(row.get("profile", "")))
+def _appl_groups(config: Config) -> dict[str, str]:
+    """BUFFER_PG_TABLE of APPL_DB: key `port:range` -> profile."""
+    return {key.replace("|", ":", 1): reference(str(row.get("profile", "")))
             for key, row in config.get("BUFFER_PG", {}).items() if row.get("profile") != "NULL"}
-    by_port: dict[str, list[int]] = {}
-    for port, priority in sorted(derived.names):
-        by_port.setdefault(port, []).append(priority)
-    for port, priorities in by_port.items():
-        for first, last in _runs(priorities):
-            rows.setdefault(f"{port}:{first}-{last}" if last > first else f"{port}:{first}", derived.names[port, first])
-    return rows
-
-
-def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return runs

@@ -8,6 +8,7 @@ time can be put back in the same way, and both can be foretold.
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any, Mapping
 
@@ -19,6 +20,8 @@ QOS_TABLES = ("BUFFER_PG", "BUFFER_POOL", "BUFFER_PORT_EGRESS_PROFILE_LIST", "BU
               "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "PORT_QOS_MAP", "QUEUE", "SCHEDULER", "TC_TO_DSCP_MAP",
               "TC_TO_PRIORITY_GROUP_MAP", "TC_TO_QUEUE_MAP", "WRED_PROFILE")
 """What `config qos clear` removes (sonic-utilities `config/main.py`, `_clear_qos`)."""
+DERIVED = re.compile(r"pg_lossless_\d+_\d+m_profile")
+"""The names of profiles that buffermgrd makes."""
 DEVICE_FOLDER = "/usr/share/sonic/device"
 VERSION_FILE = "/etc/sonic/sonic_version.yml"
 CLEARED_S = 30  # as `config qos reload` waits
@@ -74,6 +77,38 @@ def _clear(run: Run) -> None:
 def _write(run: Run, tables: Tables) -> None:
     if tables:
         run_with_file(run, ["sonic-cfggen", "-j"], tables, ["--write-to-db"])
+
+
+def without_derived(running: Tables, target: Tables) -> Tables:
+    """The running tables without the rows that buffermgrd adds to those of `target`: a profile for each speed and
+    cable, and who has it, a row for each run of neighbours in `pfc_enable` (sonic-swss `buffermgr.cpp`). It adds them
+    when it likes, and removes none. What `target` has of them is looked at.
+    """
+    whole = {**running, **target}
+    keys = {f"{port}|{run}" for port, row in (whole.get("PORT_QOS_MAP") or {}).items()
+            for run in _runs(str(row.get("pfc_enable", "")))}
+    profiles = {name: row for name, row in (running.get("BUFFER_PROFILE") or {}).items()
+                if name in (target.get("BUFFER_PROFILE") or {}) or not DERIVED.fullmatch(name)}
+    groups = {key: row for key, row in (running.get("BUFFER_PG") or {}).items()
+              if key in (target.get("BUFFER_PG") or {}) or key not in keys or not _is_derived(row)}
+    seen = {"BUFFER_PROFILE": profiles, "BUFFER_PG": groups}
+    return {table: seen.get(table, rows) for table, rows in running.items() if seen.get(table, True)}
+
+
+def _is_derived(row: Mapping[str, Any]) -> bool:
+    """Whether a group has such a profile; older images write `[BUFFER_PROFILE|name]`."""
+    return DERIVED.fullmatch(str(row.get("profile", "")).strip("[]").split("|")[-1]) is not None
+
+
+def _runs(listed: str) -> list[str]:
+    """The runs of neighbours in `2,3,4,6`: `2-4` and `6`."""
+    runs: list[list[int]] = []
+    for number in sorted(int(part) for part in listed.split(",") if part.strip().isdigit()):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
 
 
 def only_qos(tables: Mapping[str, Any]) -> Tables:

@@ -94,7 +94,8 @@ class VlanConfig:
 @dataclass(frozen=True)
 class SwitchConfig:
     """All of one switch. `asic_type` chooses the watchdog personality (`broadcom`, `mellanox`, other: generic).
-    `aging_off`: the vendor's means against frames that are held for long was switched off.
+    `watchdog_poll_ms`: 0, the watchdog is not polled. `aging_off`: the vendor's means against frames that are held for
+    long was switched off.
     """
 
     name: str

@@ -114,7 +114,7 @@ class Sample:
 @dataclass(frozen=True)
 class WatchdogState:
     """The watchdog of one queue: `operational` or `stormed`, storms so far, and frames seen during storms (and the
-    last one).
+    last one), none in those of `alert`.
     """
 
     status: str = "operational"

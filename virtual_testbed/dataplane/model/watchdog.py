@@ -79,15 +79,19 @@ class QueueWatch:
         self.base: FrameCounts = (0, 0, 0, 0)
         self._seen: Sample | None = None
         self._first: Sample | None = None
+        self._counts = True  # `alert` counts storms and no frames (sonic-swss `pfcactionhandler.h`)
 
     def set(self, config: WatchdogConfig | None, now_ps: int) -> None:
-        """Take a configuration; None, or another one, ends a storm."""
+        """Take a configuration; None, or another action, ends a storm."""
         if config == self.config:
+            return
+        goes_on = config is not None and self.config is not None and config.action == self.config.action
+        self.config = config
+        if goes_on:
             return
         self.port.undo_rest(self.queue, now_ps)
         if self.status == STORMED:
             self.clear(now_ps)
-        self.config = config
         self.detected_before = self.detected
 
     def polled(self, is_big_red: bool, others: bool, now_ps: int) -> PolledQueue | None:
@@ -124,6 +128,7 @@ class QueueWatch:
         self.status = STORMED
         self._first = self._seen
         self.detected += 1
+        self._counts = action != ALERT
         self.base = self.port.frames_through(self.queue)
         self.port.act_on_storm(self.queue, action, now_ps)
 
@@ -136,11 +141,13 @@ class QueueWatch:
         self.port.undo_action(self.queue, now_ps)
 
     def _since_base(self) -> FrameCounts:
+        if not self._counts:
+            return (0, 0, 0, 0)
         now = self.port.frames_through(self.queue)
         return (now[0] - self.base[0], now[1] - self.base[1], now[2] - self.base[2], now[3] - self.base[3])
 
     def state(self) -> WatchdogState:
-        """What the counters show."""
+        """What was counted up to now."""
         latest = self._since_base() if self.status == STORMED else self.latest
         totals = _add(self.totals, latest) if self.status == STORMED else self.totals
         return WatchdogState(self.status, self.detected, self.restored, *totals, *latest)

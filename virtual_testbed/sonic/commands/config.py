@@ -150,7 +150,9 @@ def qos_reload(
     if ports:
         wanted = _only_ports(wanted, current, ports.split(","))
     else:
-        wanted = {**{table: rows for table, rows in current.items() if table not in QOS_TABLES}, **wanted}
+        kept = {table: rows for table, rows in current.items() if table not in QOS_TABLES}
+        write_config(switch.config, kept, found)  # whoever follows sees that all was cleared
+        found, wanted = kept, {**kept, **wanted}
     write_config(switch.config, wanted, found)
 
 

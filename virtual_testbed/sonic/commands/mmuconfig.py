@@ -9,7 +9,7 @@ import click
 
 from virtual_testbed.sonic.commands.context import SwitchContext, is_root, run, this_switch
 from virtual_testbed.sonic.commands.ecnconfig import ROOT_NEEDED
-from virtual_testbed.sonic.databases import Row, change_row, natural, read_config, read_hash, read_hashes, read_row
+from virtual_testbed.sonic.databases import Row, change_row, natural, read_config, read_hashes, read_row
 
 _PARAMETERS, _POOLS, _PROFILES = "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "BUFFER_POOL", "BUFFER_PROFILE"
 _LOWEST_ALPHA, _HIGHEST_ALPHA = -8, 8
@@ -71,25 +71,19 @@ def _print_row(row: Row) -> None:
 
 
 def set_threshold(switch: SwitchContext, profile: str, field: str, value: int, verbose: bool = False) -> None:
-    """Change a threshold of a profile. One that the switch derived (`pg_lossless_...`) is in APPL_DB only: it comes
-    into CONFIG_DB whole, where SONiC's buffermgrd has it from the beginning.
+    """Change a threshold of a profile.
 
     Raises:
         SystemExit: the account may not, or the profile has a threshold of the other kind.
     """
     if not is_root():
         sys.exit(ROOT_NEEDED)
-    row = read_row(switch.config, _PROFILES, profile) or _derived(switch, profile)
+    row = read_row(switch.config, _PROFILES, profile)
     if row and field not in row:
         sys.exit(_NOT_USED[field].format(profile))
     if verbose:
         print(f"Setting {profile} {field} value to {value}")
-    change_row(switch.config, _PROFILES, profile, {**row, field: str(value)})
-
-
-def _derived(switch: SwitchContext, profile: str) -> Row:
-    with switch.connect("APPL_DB") as appl:
-        return read_hash(appl, f"BUFFER_PROFILE_TABLE:{profile}")
+    change_row(switch.config, _PROFILES, profile, {field: str(value)})
 
 
 def refuse_trimming() -> None:

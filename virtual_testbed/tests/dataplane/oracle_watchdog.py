@@ -78,14 +78,15 @@ class Watch:
     base: Four = NOTHING
     totals: Four = NOTHING
     latest: Four = NOTHING
+    alerts: bool = False
 
     def configure(self, config: WatchdogConfig | None) -> None:
-        """Take a configuration; another one, or none, ends a storm."""
-        if config == self.config:
+        """Take a configuration; another action, or none, ends a storm."""
+        before, self.config = self.config, config
+        if before is not None and config is not None and before.action == config.action:
             return
         if self.stormed:
             self.restore()
-        self.config = config
 
     def poll(self, asic_type: str, new: Poll, passed_us: int, poll_us: int) -> str:
         """One poll: what follows of it, `storm`, `restore` or nothing."""
@@ -141,6 +142,7 @@ class Watch:
         """A storm begins."""
         self.stormed = True
         self.detected += 1
+        self.alerts = action == "alert"
         self.base = self.port.seen(self.queue)
         self.port.act(self.queue, action)
 
@@ -160,7 +162,7 @@ class Watch:
 
     def _since_storm(self) -> Four:
         a, b, c, d = (new - old for new, old in zip(self.port.seen(self.queue), self.base))
-        return a, b, c, d
+        return NOTHING if self.alerts else (a, b, c, d)
 
 
 def _plus(one: Four, other: Four) -> Four:

@@ -67,6 +67,15 @@ def test_other_actions(action, received):
     assert not net.switch_counters(SWITCH).drops
 
 
+@pytest.mark.parametrize("action, counts", [("drop", True), ("forward", True), ("alert", False)])
+def test_the_action_alert_counts_no_frames(action, counts):
+    """What was held leaves when the storm ends, before the poll that sees it."""
+    net = start(with_watchdog(switch_config(2), "Ethernet0", action), Duration(time_ps=SECOND))
+    net.advance_to(3 * SECOND)
+    found = state(net)
+    assert (found.detected, found.restored, found.tx_packets + found.tx_dropped > 0) == (1, 1, counts)
+
+
 def test_a_storm_that_lapses_is_not_one_for_broadcom():
     net = start(with_watchdog(switch_config(2), "Ethernet0"), rate=1000, traffic=False)
     net.advance_to(5 * SECOND)

@@ -5,6 +5,7 @@ import logging
 
 import pytest
 
+from virtual_testbed.dataplane.model.configuration import WatchdogConfig
 from virtual_testbed.dataplane.model.counters import WatchdogState
 from virtual_testbed.faults import parse_fault
 from virtual_testbed.sonic import databases
@@ -24,6 +25,12 @@ def row(redis, database, key):
 def counters(redis, kind, name):
     oid = row(redis, "COUNTERS_DB", f"COUNTERS_{kind}_NAME_MAP")[name]
     return row(redis, "COUNTERS_DB", f"COUNTERS:{oid}")
+
+
+def start_watchdog(config_db, port):
+    """Let the watchdog watch priority 3 of a port."""
+    databases.change_row(config_db, "PORT_QOS_MAP", port, {"pfcwd_sw_enable": "3"})
+    databases.change_row(config_db, "PFC_WD", port, WATCHDOG)
 
 
 def test_a_new_switch_gets_its_factory_configuration(agent, network, config_db):
@@ -52,7 +59,7 @@ def test_changes_are_seen_once_and_without_a_race(redis, config_db):
 
 def test_configuration_reaches_the_data_plane(agent, network, config_db):
     assert agent.apply_configuration() is False
-    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    start_watchdog(config_db, "Ethernet0")
     assert agent.apply_configuration() is True
     assert network.configs[-1].ports["Ethernet0"].watchdog.detection_ms == 200
     config_db.call("SET", "something", "else")
@@ -73,7 +80,7 @@ def test_a_malformed_row_is_logged_once_by_name(agent, network, config_db, caplo
 def test_watchdog_stop_ignored_keeps_it_running_in_its_scope(redis, network, config_db):
     agent = SonicAgent(NAME, redis.socket, HWSKU, network, [parse_fault("watchdog-stop-ignored@Ethernet0")])
     for port in ("Ethernet0", "Ethernet4"):
-        databases.change_row(config_db, "PFC_WD", port, WATCHDOG)
+        start_watchdog(config_db, port)
     agent.apply_configuration()
     for port in ("Ethernet0", "Ethernet4"):
         databases.change_row(config_db, "PFC_WD", port, None)
@@ -81,6 +88,71 @@ def test_watchdog_stop_ignored_keeps_it_running_in_its_scope(redis, network, con
     agent.close()
     assert network.configs[-1].ports["Ethernet0"].watchdog is not None
     assert network.configs[-1].ports["Ethernet4"].watchdog is None
+
+
+@pytest.fixture(name="watched")
+def fixture_watched(agent, network, config_db):
+    """An agent whose watchdog runs on Ethernet0 for priorities 3 and 4; gives what it makes of the last changes."""
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"})
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    agent.apply_configuration()
+    before = len(network.configs)
+
+    def port():
+        agent.apply_configuration()
+        found = network.configs[-1].ports["Ethernet0"]
+        return len(network.configs) - before, sorted(found.watchdog_priorities), found.watchdog
+    assert port() == (0, [3, 4], WatchdogConfig("drop", 200, 400))
+    return port
+
+
+def test_queues_are_watched_as_they_were_when_the_row_was_written(watched, config_db):
+    """Other ones in `pfcwd_sw_enable` wait for it."""
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfcwd_sw_enable": "4,5"})
+    assert watched()[1] == [3, 4]
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {"detection_time": "300"})
+    assert watched()[1:] == ([3, 4, 5], WatchdogConfig("drop", 300, 400)), "it adds them"
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", None)
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    assert watched()[1] == [4, 5]
+
+
+def test_a_watchdog_without_queues_waits_for_some(watched, config_db):
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", None)
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfcwd_sw_enable": ""})
+    assert watched()[2] is None
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    assert watched()[2] is None
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfcwd_sw_enable": "3"})
+    assert watched()[1:] == ([3], WatchdogConfig("drop", 200, 400))
+
+
+def test_a_row_that_is_written_anew_stops_and_starts(watched, network, config_db):
+    """`pfcwd start` removes it first: the hardware sees both, though the row is what it was."""
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", None)
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    assert watched() == (2, [3, 4], WatchdogConfig("drop", 200, 400))
+    assert network.configs[-2].ports["Ethernet0"].watchdog is None
+
+
+def test_a_row_that_is_changed_keeps_its_action(watched, config_db):
+    """Its times are new; an invalid one changes nothing."""
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {"action": "forward", "detection_time": "300"})
+    assert watched() == (1, [3, 4], WatchdogConfig("drop", 300, 400))
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {"detection_time": "50"})
+    assert watched() == (1, [3, 4], WatchdogConfig("drop", 300, 400))
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", None)
+    databases.change_row(config_db, "PFC_WD", "Ethernet0", {**WATCHDOG, "action": "forward"})
+    assert watched()[1:] == ([3, 4], WatchdogConfig("forward", 200, 400))
+
+
+def test_the_big_red_switch_is_on_until_it_is_switched_off(watched, network, config_db):
+    """Neither the removal of its field nor that of the row does that."""
+    for fields, is_on in (({"BIG_RED_SWITCH": "enable"}, True), (None, True), ({"POLL_INTERVAL": "200"}, True),
+                          ({"BIG_RED_SWITCH": "disable"}, False), (None, False)):
+        databases.change_row(config_db, "PFC_WD", "GLOBAL", fields)
+        watched()
+        assert network.configs[-1].big_red_switch is is_on, fields
 
 
 def faulty(redis, network, *specs):
@@ -102,8 +174,7 @@ def test_pfc_removal_ignored_keeps_the_priority_in_its_scope(redis, network, con
     headroom = network.configs[-1].ports["Ethernet0"].priority_groups[3]
     assert headroom.xoff > 0
     assert lossless(config_db, network, agent, "Ethernet0", "") == {3}
-    groups = network.configs[-1].ports["Ethernet0"].priority_groups
-    assert groups[3] == headroom and 4 not in groups
+    assert network.configs[-1].ports["Ethernet0"].priority_groups[3] == headroom
     assert lossless(config_db, network, agent, "Ethernet0", "5") == {3, 5}
     assert lossless(config_db, network, agent, "Ethernet4", "4") == {4}
     agent.close()
@@ -273,7 +344,7 @@ def test_port_states(agent, network, redis):
 
 
 def test_watchdog_states_come_and_go(agent, network, redis, config_db):
-    databases.change_row(config_db, "PFC_WD", "Ethernet0", WATCHDOG)
+    start_watchdog(config_db, "Ethernet0")
     agent.apply_configuration()
     network.set_watchdog({("Ethernet0", 3): WatchdogState("stormed", detected=1, tx_dropped=300)})
     agent.publish_counters()
@@ -315,11 +386,44 @@ def test_rates_over_simulated_time(agent, network, redis):
     assert rates("Ethernet4") == {**still, "RX_BPS": 100, "RX_PPS": 1} and rates("Ethernet0") == still
 
 
+DERIVED = {"profile": "pg_lossless_100000_40m_profile"}
+
+
+def groups_of(config_db, port):
+    rows = databases.read_config(config_db, "BUFFER_PG")["BUFFER_PG"]
+    return {key.split("|")[1]: found for key, found in rows.items() if key.split("|")[0] == port}
+
+
+def test_derived_buffers_are_in_config_db_and_stay_there(agent, network, config_db):
+    """As with buffermgrd: a row for each run of neighbours, made when what it goes by changes, and never removed."""
+    config = databases.read_config(config_db)
+    databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
+    agent.apply_configuration()
+    lossy = {"profile": "ingress_lossy_profile"}
+    assert groups_of(config_db, "Ethernet0") == {"0": lossy, "3-4": DERIVED}
+    assert databases.read_row(config_db, "BUFFER_PROFILE", DERIVED["profile"])["xoff"] == "177632"
+    assert lossless(config_db, network, agent, "Ethernet0", "2,3,4,6") == {2, 3, 4, 6}
+    assert lossless(config_db, network, agent, "Ethernet0", "3,4") == {3, 4}
+    assert groups_of(config_db, "Ethernet0") == {"0": lossy, "2-4": DERIVED, "3-4": DERIVED, "6": DERIVED}
+    assert network.configs[-1].ports["Ethernet0"].priority_groups[6].xoff == 177632
+    databases.change_row(config_db, "BUFFER_PG", "Ethernet0|3-4", None)
+    databases.change_row(config_db, "BUFFER_PG", "Ethernet4|3-4", {"profile": "ingress_lossy_profile"})
+    agent.apply_configuration()
+    assert "3-4" not in groups_of(config_db, "Ethernet0") and groups_of(config_db, "Ethernet4")["3-4"] == lossy
+    databases.change_row(config_db, "PORT", "Ethernet4", {"speed": "50000"})
+    agent.apply_configuration()
+    assert groups_of(config_db, "Ethernet4")["3-4"] == {"profile": "pg_lossless_50000_40m_profile"}
+    qos_map = databases.read_row(config_db, "PORT_QOS_MAP", "Ethernet0")
+    databases.replace_row(config_db, "PORT_QOS_MAP", "Ethernet0", qos_map)
+    agent.apply_configuration()
+    assert groups_of(config_db, "Ethernet0")["3-4"] == DERIVED, "the row was removed in between"
+
+
 def test_derived_buffers_are_in_appl_db(agent, redis, config_db):
     config = databases.read_config(config_db)
     databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
     agent.apply_configuration()
-    assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {"profile": "pg_lossless_100000_40m_profile"}
+    assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == DERIVED
     databases.write_config(config_db, config)
     agent.apply_configuration()
     assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {}

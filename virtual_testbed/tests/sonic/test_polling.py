@@ -31,9 +31,10 @@ class CountingNetwork:
         self.readings = 0
         self.oper_up = True
         self.watchdog = {}
+        self.configs = []
 
     def configure_switch(self, config):
-        pass
+        self.configs.append(config)
 
     def clear_peaks(self, switch, parts):
         pass
@@ -196,6 +197,55 @@ def test_what_the_watchdog_decides_on_is_as_fresh_as_its_polls(lab):
     databases.change_row(lab.config, "PFC_WD", "Ethernet0", None)
     advance(lab, 5.04)
     assert (ages(lab)["PORT"], ages(lab)["QUEUE"]) == (6000, 950), "the watchdog has gone"
+
+
+def test_a_watchdog_that_is_not_polled_does_nothing(lab):
+    """`pfcwd counter_poll disable`: neither counters nor what is decided by them, in syncd. Its interval is kept."""
+    watched(lab)
+    advance(lab, 0.5)
+    databases.change_row(lab.config, TABLE, "PFCWD", {"FLEX_COUNTER_STATUS": "disable"})
+    advance(lab, 0.7)
+    assert ages(lab)["QUEUE"] == 400 and lab.network.configs[-1].watchdog_poll_ms == 0
+    with databases.connect(lab.redis.socket, "FLEX_COUNTER_DB") as connection:
+        group = databases.read_hash(connection, "FLEX_COUNTER_GROUP_TABLE:PFC_WD")
+    assert (group["FLEX_COUNTER_STATUS"], group["POLL_INTERVAL"]) == ("disable", "200")
+    databases.change_row(lab.config, TABLE, "PFCWD", None)
+    advance(lab, 0.21)
+    assert ages(lab)["QUEUE"] == 1400 and lab.network.configs[-1].watchdog_poll_ms == 200
+
+
+def statistics(lab):
+    """Dropped frames of Ethernet0:3, of all storms and of the last one, as they show."""
+    return [of_port(lab, "Ethernet0:3", f"PFC_WD_QUEUE_STATS_TX_DROPPED_PACKETS{last}") for last in ("", "_LAST")]
+
+
+def test_frames_of_a_storm_show_once_a_second_and_when_it_is_over(lab):
+    """As orchagent's timer writes them; not before it, nor while the big red switch is on."""
+    def storm(status="stormed", frames=0, detected=1, restored=0):
+        lab.network.watchdog = {("Ethernet0", 3): WatchdogState(
+            status, detected, restored, tx_dropped=30 + frames, tx_dropped_last=frames)}
+
+    watched(lab)
+    advance(lab, 0.3)
+    storm(frames=5)
+    advance(lab, 0.1)
+    assert statistics(lab) == [30, 0]
+    advance(lab, 0.7)
+    storm(frames=8)
+    advance(lab, 0.1)
+    assert statistics(lab) == [35, 5]
+    storm("operational", 9, restored=1)
+    advance(lab, 0.1)
+    assert statistics(lab) == [39, 9]
+    storm(frames=2, detected=2, restored=1)
+    advance(lab, 0.1)
+    assert statistics(lab) == [30, 0], "another storm"
+    advance(lab, 1)
+    assert statistics(lab) == [32, 2]
+    databases.change_row(lab.config, "PFC_WD", "GLOBAL", {"BIG_RED_SWITCH": "enable"})
+    storm(frames=4, detected=3, restored=2)
+    advance(lab, 3)
+    assert statistics(lab) == [30, 0]
 
 
 def test_another_poll_interval_begins_anew(lab):

@@ -106,6 +106,7 @@ def test_a_config_reload_takes_links_down_for_a_while_and_counts_from_zero(agent
     oid = read(redis, "COUNTERS_PORT_NAME_MAP", "COUNTERS_DB")["Ethernet0"]
     boot = read(redis, BOOT_KEY)["id"]
     ask(redis, "config reload")
+    databases.change_row(config_db, "PORT_QOS_MAP", "Ethernet0", {"pfcwd_sw_enable": "3"})
     databases.change_row(config_db, "PFC_WD", "Ethernet0", {
         "action": "drop", "detection_time": "200", "restoration_time": "400"})
     assert agent.apply_configuration() is False, "the switch is not configured while it is down"

@@ -142,7 +142,7 @@ def test_a_derived_profile_can_have_another_threshold(qos, agent, network):
     """As with buffermgrd, which uses a profile of that name that is there."""
     agent.apply_configuration()
     name = qos("sonic-db-cli APPL_DB HGET BUFFER_PG_TABLE:Ethernet0:3-4 profile").strip()
-    assert name.startswith("pg_lossless_") and name not in config(qos, "BUFFER_PROFILE")
+    assert name.startswith("pg_lossless_") and name in config(qos, "BUFFER_PROFILE")
     before = network.configs[-1].ports["Ethernet0"].priority_groups[3]
     qos(f"mmuconfig -p {name} -a -4")
     agent.apply_configuration()
@@ -152,6 +152,7 @@ def test_a_derived_profile_can_have_another_threshold(qos, agent, network):
 
 
 def test_checkpoints(qos, agent, network):
+    agent.apply_configuration()  # what the switch derives is there
     assert qos("config list-checkpoints") == "[]\n"
     assert qos("config checkpoint test") == "Checkpoint created successfully.\n"
     before = qos("sonic-cfggen -d --print-data")

@@ -67,7 +67,8 @@ def test_headroom_by_speed_and_cable_as_buffermgrd_gives_it():
     assert found.config.ports["Ethernet0"].priority_groups[0].xoff == 0
     assert found.buffer_pg["Ethernet0:3-4"] == "pg_lossless_100000_5m_profile"
     assert found.buffer_pg["Ethernet0:0"] == "ingress_lossy_profile"
-    assert found.buffer_profiles["pg_lossless_100000_5m_profile"]["xoff"] == "165568"
+    assert found.derived["BUFFER_PROFILE"]["pg_lossless_100000_5m_profile"]["xoff"] == "165568"
+    assert found.derived["BUFFER_PG"]["Ethernet0|3-4"] == {"profile": "pg_lossless_100000_5m_profile"}
     longer = result(deployed(CABLE_LENGTH={"AZURE": {"Ethernet0": "300m", "Ethernet4": "7m"}}))
     assert longer.config.ports["Ethernet0"].priority_groups[4].xoff == 268736
     assert 3 not in longer.config.ports["Ethernet4"].priority_groups
@@ -80,13 +81,25 @@ def test_a_profile_of_a_derived_ones_name_is_taken_as_it_is():
     own = {"pool": "ingress_lossless_pool", "xon": "2288", "xoff": "99840", "size": "1248", "dynamic_th": "-4"}
     found = result(deployed(BUFFER_PROFILE={name: own}))
     group = found.config.ports["Ethernet8"].priority_groups[3]
-    assert (group.xoff, group.dynamic_th, found.problems) == (99840, -4, ()) and found.buffer_profiles[name] == own
+    assert (group.xoff, group.dynamic_th, found.problems) == (99840, -4, ()) and "BUFFER_PROFILE" not in found.derived
     wrong = result(deployed(BUFFER_PROFILE={name: {"dynamic_th": "-4"}}))
     assert wrong.problems == (f"BUFFER_PROFILE|{name} ignored: pool (none) does not exist",)
     assert 3 not in wrong.config.ports["Ethernet8"].priority_groups
 
 
-def test_an_explicit_profile_wins_over_the_derived_one():
+def test_only_rows_of_the_ports_that_buffermgrd_looks_at_are_derived():
+    """For the others those that are there count, be they gone or too many."""
+    config = merge(deployed(), result(deployed()).derived)
+    config["BUFFER_PG"].pop("Ethernet0|3-4")
+    config["BUFFER_PG"] |= {"Ethernet4|3-4": {"profile": "NULL"}, "Ethernet8|5": config["BUFFER_PG"]["Ethernet8|3-4"]}
+    found = translate(config, PROFILE, "sw", "02:00:00:00:00:09", ("Ethernet4",))
+    assert found.derived == {"BUFFER_PG": {"Ethernet4|3-4": {"profile": "pg_lossless_100000_5m_profile"}}}
+    assert 3 not in found.config.ports["Ethernet0"].priority_groups and "Ethernet0:3-4" not in found.buffer_pg
+    assert [found.config.ports[port].priority_groups[3].xoff for port in ("Ethernet4", "Ethernet8")] == [165568] * 2
+    assert found.config.ports["Ethernet8"].priority_groups[5].xoff == 165568, "no row is removed"
+
+
+def test_of_rows_for_one_group_that_for_the_fewest_holds():
     found = result(deployed(
         BUFFER_PROFILE={"mine": {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "-2", "xoff": "1000"}},
         BUFFER_PG={"Ethernet0|3": {"profile": "mine"}, "Ethernet0|4": {"profile": "NULL"}}))
@@ -175,6 +188,32 @@ def test_watchdog():
     assert found.config.ports["Ethernet4"].watchdog == WatchdogConfig("drop", 200, None)
     assert found.config.ports["Ethernet8"].watchdog is None
     assert result(deployed()).config.watchdog_poll_ms == 100
+
+
+@pytest.mark.parametrize("table, key, row", [
+    ("PORT", "Ethernet0", {"speed": "1", "admin_status": "up"}), ("DSCP_TO_TC_MAP", "AZURE", None),
+    ("PORT_QOS_MAP", "Ethernet0", {"pfc_enable": "3,8"}), ("BUFFER_PG", "Ethernet0|3-4", {"profile": "none"}),
+    ("SCHEDULER", "scheduler.1", {"type": "UNKNOWN"})])
+def test_what_cannot_be_applied_leaves_what_was(table, key, row):
+    """As in orchagent, which refuses it, or keeps a map that is referred to; a switch that starts has nothing."""
+    before = result(deployed())
+    config = merge(deployed(), before.derived)
+    if row is None:
+        del config[table][key]
+    else:
+        config[table][key] = row
+    found = translate(config, PROFILE, "sw", "02:00:00:00:00:09", (), before.parsed)
+    assert found.problems and found.config == before.config
+    anew = translate(config, PROFILE, "sw", "02:00:00:00:00:09", ())
+    assert set(found.problems) <= set(anew.problems) and anew.config != before.config
+
+
+def test_without_its_own_field_the_watchdog_watches_nothing():
+    """Whatever `pfc_enable` has (sonic-swss `qosorch.cpp`)."""
+    config = deployed(PFC_WD={"Ethernet0": {"detection_time": "200"}})
+    del config["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"]
+    port = result(config).config.ports["Ethernet0"]
+    assert port.pfc_priorities == {3, 4} and port.watchdog_priorities == frozenset()
 
 
 @pytest.mark.parametrize("table, key, row, problem", [

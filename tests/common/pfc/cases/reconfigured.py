@@ -201,7 +201,8 @@ CASES: Table = {
     SEVEN_SENT: of_seven(sent_pauses.CASES[sent_pauses.SEVERAL]),
     SEVEN_STOPPED: of_seven(timing_storms.CASES[timing_storms.STORMS]),
     SEVEN_TIMED: of_seven(class_pauses.CASES[class_pauses.OWN_TIMES]),
-    SEVEN_WATCHED: replace(watched_seven, targets=watched.in_software(watched_seven.targets)),
+    SEVEN_WATCHED: replace(watched_seven, targets=watched.in_software(watched_seven.targets).where(
+        lambda subject: watched.follows_set(subject.qos), watched.HAS_FIELD)),
     TAGGED: in_parts(pauses_by_tag, by_tag),
     TAGGED_AFTERWARDS: in_parts(partial(pauses_by_tag, restarted=True), by_tag),
     TAGGED_STOPPED: inside(_tagged, timing_storms.CASES[timing_storms.STORMS], by_tag),

@@ -4,8 +4,9 @@ The tables and their keys are those of SONiC's templates (sonic-buildimage `qos_
 lossless priority is listed in `PORT_QOS_MAP` `pfc_enable`, its traffic class has a priority group of its own number
 with a profile that has headroom, all lossy ones share a group, and its queue has the lossless rows of `QUEUE` and
 `BUFFER_QUEUE`. What stands in these rows is taken from priorities that have that role already, so it fits the platform,
-the port's speed and its cable. A switch without `BUFFER_PG` rows for its lossless priorities derives their headroom
-from `pfc_enable` by itself (`buffermgrd`), and gets none.
+the port's speed and its cable. Lossless neighbours have one `BUFFER_PG` row together, `3-4`: `buffermgrd` adds such
+rows where `pfc_enable` changes, and leaves them when it changes back (sonic-swss `buffermgr.cpp`). So it finds its own,
+and none stays behind when the rows are put back. A switch without such rows for its lossless priorities gets none.
 """
 
 from __future__ import annotations
@@ -268,7 +269,7 @@ def _of_port(
         change: what becomes lossless or lossy.
         needed: what else has to have a row.
     """
-    keys = keys_of_port(config_db, device, table, port)
+    keys = dict(sorted(keys_of_port(config_db, device, table, port).items(), key=lambda item: -len(item[1])))
     found = {number: config_db[table][key] for key, covered in keys.items() for number in covered}
     models = {
         role: next((found[number] for number in sorted(found) if number < 8 and (number in change.now) is role), None)
@@ -279,11 +280,32 @@ def _of_port(
         is_lossless = number in change.wanted
         stays = number in found and (number in change.now) is is_lossless
         rows[number] = found[number] if stays else models[is_lossless]
-    split = {key for key, covered in keys.items() if any(rows[number] != config_db[table][key] for number in covered)}
-    kept = {number for key, covered in keys.items() if key not in split for number in covered}
     place = next((key.rpartition("|")[0] for key in keys), port)
+    groups = change.wanted if table == "BUFFER_PG" and models[True] is not None else ()
+    together = {f"{place}|{_key(run)}": rows[run[0]] for run in _neighbours(groups)}
+    split = {
+        key for key, covered in keys.items() if key not in together
+        and any(number in groups or rows[number] != config_db[table][key] for number in covered)
+    }
+    kept = {*groups, *(number for key, covered in keys.items() if key not in split for number in covered)}
     changed = {f"{place}|{number}": row for number, row in rows.items() if number not in kept and row is not None}
-    return {**dict.fromkeys(split), **changed}
+    return {**dict.fromkeys(split), **changed, **together}
+
+
+def _neighbours(numbers: Iterable[int]) -> list[list[int]]:
+    """Runs of numbers, one above the other."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
+
+
+def _key(run: Sequence[int]) -> str:
+    """`3` or `3-4`."""
+    return str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
 
 
 def keys_of_port(config_db: ConfigDb, device: str, table: str, port: str) -> dict[str, range]:

@@ -32,6 +32,8 @@ LATE_MS = Fraction(100)
 """How much later than the polling interval says a poll may be on hardware, and a flow may start."""
 DEFAULT_POLL_MS = 100
 """Polling interval where CONFIG_DB says nothing (sonic-swss orchdaemon.cpp, PFC_WD_POLL_MSECS)."""
+POLLED = "FLEX_COUNTER_TABLE|PFCWD"
+"""The row of CONFIG_DB that says whether it is polled at all (sonic-swss flexcounterorch.cpp); without it, it is."""
 POLL_FIELD = "'PFC_WD|GLOBAL' POLL_INTERVAL"
 FORGET_POLL_INTERVAL = (
     f"[ -z \"$(sonic-db-cli CONFIG_DB HGET {POLL_FIELD})\" ] ||"
@@ -159,8 +161,14 @@ class Watchdog:
                     f" --restoration-time {timers.restoration_ms}"
                 ),
                 "rows": "sonic-db-cli CONFIG_DB KEYS 'PFC_WD|*'",
+                "polls": f"sonic-db-cli CONFIG_DB HGET '{POLLED}' FLEX_COUNTER_STATUS",
             }
         )
+        if said["polls"].strip() == "disable":
+            raise QualificationError(
+                f"{self._dut.name}: {POLLED} has FLEX_COUNTER_STATUS 'disable' in CONFIG_DB, so its watchdog detects"
+                " and restores nothing: expected enable (`pfcwd counter_poll enable`)"
+            )
         for port in ports:
             if f"PFC_WD|{port}" not in said["rows"].split():
                 raise QualificationError(

@@ -29,7 +29,7 @@ class PortQos:
         lossless: priorities with PFC enabled, ascending.
         dscps: priority -> DSCP values that reach it; a priority that none reaches is absent.
         dscp_map: name of the `DSCP_TO_TC_MAP` profile.
-        row: the port's row of PORT_QOS_MAP, for what else it says.
+        config_db: the switch's, for what else it says of the port.
     """
 
     device: str
@@ -37,7 +37,7 @@ class PortQos:
     lossless: tuple[int, ...]
     dscps: Mapping[int, tuple[int, ...]]
     dscp_map: str
-    row: Mapping[str, Any] = field(default_factory=dict)
+    config_db: ConfigDb = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def reachable(self) -> tuple[int, ...]:
@@ -93,7 +93,7 @@ def read_port_qos(config_db: ConfigDb, device: str, port: str) -> PortQos:
     dscps: dict[int, tuple[int, ...]] = {}
     for dscp, traffic_class in sorted(dscp_to_tc.items()):
         dscps[traffic_class] = dscps.get(traffic_class, ()) + (dscp,)
-    qos = PortQos(device, port, lossless, dscps, dscp_map, row)
+    qos = PortQos(device, port, lossless, dscps, dscp_map, config_db)
     _check_queues(config_db, qos, "tc_to_queue_map", "TC_TO_QUEUE_MAP", {*qos.reachable, *lossless})
     if "pfc_to_queue_map" in row:
         _check_queues(config_db, qos, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", lossless)

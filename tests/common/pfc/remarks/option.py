@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..cases.watchdog.watched import FIELD, watched
 from ..lab.option import Option
 from ..lab.port_plan import PortPlan, PortRequest
 from ..model.errors import QualificationError
@@ -41,9 +42,9 @@ def check_settings(config_db: ConfigDb, port: ConnectedPort) -> None:
 def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:
     """What a port's configuration has that whoever reads the verdicts should know: one sentence each.
 
-    Priorities that no DSCP value reaches carry no data. And `QUEUE` may disagree with `PORT_QOS_MAP` about what is
-    lossless: SONiC gives lossless queues, and only those, a WRED profile with LOSSLESS in its name. A port none of
-    whose queues has one says nothing.
+    Priorities that no DSCP value reaches carry no data. The watchdog may leave lossless ones alone. And `QUEUE` may
+    disagree with `PORT_QOS_MAP` about what is lossless: SONiC gives lossless queues, and only those, a WRED profile
+    with LOSSLESS in its name. A port none of whose queues has one says nothing.
     """
     found = []
     unreached = [priority for priority in PRIORITIES if priority not in qos.dscps]
@@ -52,6 +53,13 @@ def remarks(config_db: ConfigDb, qos: PortQos) -> list[str]:
         found.append(
             f"{qos.where(unreached[0]) if len(unreached) == 1 else f'{qos.device} {qos.port} priorities {listed}'}: no"
             f" DSCP value leads there (DSCP_TO_TC_MAP|{qos.dscp_map}), so no data is sent there"
+        )
+    if unwatched := [priority for priority in qos.lossless if priority not in watched(qos)]:
+        row = config_db["PORT_QOS_MAP"][qos.port]
+        found.append(
+            f"{qos.device} {qos.port} has lossless priorities that the watchdog does not watch when it runs,"
+            f" {unwatched}: its row of PORT_QOS_MAP has"
+            f" {f'{FIELD} {row[FIELD]!r}' if FIELD in row else f'no {FIELD}'}"
         )
     marked = _lossless_queues(config_db, qos.port)
     if marked and marked != set(qos.lossless):

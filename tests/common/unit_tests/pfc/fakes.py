@@ -33,7 +33,8 @@ IDENTITY = {str(number): str(number) for number in range(8)}
 
 def make_config_db() -> dict[str, Any]:
     """CONFIG_DB of a small T0, as `sonic-cfggen -d --print-data` prints it."""
-    qos = {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "pfc_to_queue_map": "AZURE", "pfc_enable": "3,4"}
+    maps = {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "pfc_to_queue_map": "AZURE"}
+    qos = {**maps, "pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}
     watchdog = {"action": "drop", "detection_time": "200", "restoration_time": "200"}
     return {
         "DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:00:01", "hwsku": "Arista-7060CX-32S-C32"}},

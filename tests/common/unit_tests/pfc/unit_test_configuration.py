@@ -13,6 +13,8 @@ from tests.common.unit_tests.pfc.shell_switch import CONFIG, FOUND, Clock, Shell
 
 LOSSLESS_QUEUE = {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
 LOSSY_QUEUE = {"scheduler": "scheduler.0"}
+LOSSY_GROUP = {"profile": "ingress_lossy_profile"}
+LOSSLESS_GROUP = {"profile": "pg_lossless_100000_5m_profile"}
 IDENTITY = {str(number): str(number) for number in range(8)}
 MAPS = {
     "dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "tc_to_pg_map": "AZURE", "pfc_to_queue_map": "AZURE",
@@ -102,13 +104,35 @@ def test_rows_of_virtual_output_queues_are_changed_under_their_own_keys():
 
 def test_lossless_groups_that_the_configuration_has_are_moved():
     """With the profile that the switch has for this speed and cable."""
-    group = {"profile": "pg_lossless_100000_5m_profile"}
+    group = LOSSLESS_GROUP
     found = {f"{port}|{key}": row for port in ("Ethernet0", "Ethernet4")
-             for key, row in (("0", {"profile": "ingress_lossy_profile"}), ("3-4", group))}
+             for key, row in (("0", LOSSY_GROUP), ("3-4", group))}
     config_db = after(tables(BUFFER_PG=found), (0, 3))
     owned = {key: row for key, row in config_db["BUFFER_PG"].items() if key.startswith("Ethernet0|")}
     assert {key for key, row in owned.items() if row == group} == {"Ethernet0|0", "Ethernet0|3"}, owned
-    assert owned["Ethernet0|1"] == {"profile": "ingress_lossy_profile"}, owned
+    assert owned["Ethernet0|1"] == LOSSY_GROUP, owned
+
+
+@pytest.mark.parametrize(("priorities", "expected"), [
+    (range(7), {"0": None, "3-4": None, "0-6": LOSSLESS_GROUP, "7": LOSSY_GROUP}),
+    ((3, 4, 5), {"3-4": None, "3-5": LOSSLESS_GROUP}),
+    ((2,), {"3-4": None, "2": LOSSLESS_GROUP, "3": LOSSY_GROUP, "4": LOSSY_GROUP}),
+])
+def test_lossless_groups_have_the_rows_that_buffermgrd_makes(priorities, expected):
+    """It adds them where they are not there, and leaves them: what the suite does not know of would not go again, and
+    taking it away would take the profile from what another row says of these groups."""
+    found = {f"Ethernet0|{key}": row for key, row in (("0", LOSSY_GROUP), ("3-4", LOSSLESS_GROUP))}
+    rows = lossless_set(tables(BUFFER_PG=found), "dut", ("Ethernet0",), tuple(priorities))["BUFFER_PG"]
+    assert rows == {f"Ethernet0|{key}": row for key, row in expected.items()}, rows
+
+
+def test_a_row_for_one_group_counts_before_one_that_was_left_behind():
+    """The lossy group keeps its lossy profile."""
+    left = {f"Ethernet0|{key}": row for key, row in
+            (("0", LOSSY_GROUP), ("0-6", LOSSLESS_GROUP), ("3-4", LOSSLESS_GROUP))}
+    rows = lossless_set(tables(BUFFER_PG=left), "dut", ("Ethernet0",), (5,))["BUFFER_PG"]
+    assert rows["Ethernet0|0-6"] is None and rows["Ethernet0|5"] == LOSSLESS_GROUP, rows
+    assert rows["Ethernet0|3"] == LOSSY_GROUP, rows
 
 
 def test_a_priority_that_no_dscp_reached_gets_its_class_selector():

@@ -46,7 +46,8 @@ def make_lab(world=None):
 def test_a_lossless_priority_that_no_dscp_value_reaches_is_named(family):
     """Nothing can be sent of it, whatever the case of a family that is there."""
     lab = make_lab()
-    subject = replace(lab.subject, qos=replace(lab.subject.qos, lossless=(3, 4, 7)))
+    watched = {"PORT_QOS_MAP": {lab.subject.qos.port: {"pfcwd_sw_enable": "3,4,7"}}}
+    subject = replace(lab.subject, qos=replace(lab.subject.qos, lossless=(3, 4, 7), config_db=watched))
     qualifier = Qualifier(replace(lab, subject=subject, builder=replace(lab.builder, subject=subject)))
     told = {}
     for case in port_cases():

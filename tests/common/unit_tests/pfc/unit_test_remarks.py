@@ -1,5 +1,7 @@
 """What is remarkable in the configuration of a port."""
 
+import pytest
+
 from tests.common.pfc.lab.option import options
 from tests.common.pfc.remarks.option import OPTION
 from tests.common.unit_tests.pfc.fakes import FakeWorld
@@ -23,6 +25,19 @@ def test_remarks_about_a_port():
     ), plan(world).remarks
     del world.config_db["QUEUE"]
     assert len(plan(world).remarks) == 1, plan(world).remarks
+
+
+@pytest.mark.parametrize(("listed", "said"), [
+    ("3", "[4]: its row of PORT_QOS_MAP has pfcwd_sw_enable '3'"),
+    (None, "[3, 4]: its row of PORT_QOS_MAP has no pfcwd_sw_enable"),
+])
+def test_lossless_priorities_that_no_watchdog_watches_are_remarked(listed, said):
+    """Whoever started it would take them for watched."""
+    world = FakeWorld()
+    row = world.config_db["PORT_QOS_MAP"]["Ethernet0"]
+    row.update(pfcwd_sw_enable=listed) if listed else row.pop("pfcwd_sw_enable")
+    expected = f"vtb-t0-01 Ethernet0 has lossless priorities that the watchdog does not watch when it runs, {said}"
+    assert expected in plan(world).remarks, plan(world).remarks
 
 
 def test_a_port_that_is_told_to_do_something_else_is_refused():

@@ -1,6 +1,7 @@
 """The watchdog's times, starting and stopping it, and what a sender's counts say about it."""
 
 import re
+from contextlib import nullcontext
 from fractions import Fraction
 
 import pytest
@@ -25,17 +26,18 @@ class FakeDut:
     name = "vtb-t0-01"
     guarded = Dut.guarded
 
-    def __init__(self, found, rows=PORTS, action=DROP):
-        """`found`: PFC_WD as it was found; None: the switch is not reserved. `action`: what its rows then have."""
+    def __init__(self, found, rows=PORTS, action=DROP, polls=""):
+        """`found`: PFC_WD as it was found; None: the switch is not reserved. `action`: what its rows then have;
+        `polls`: what the row about polling it has."""
         self.reservation = None if found is None else Reservation(watchdog=found)
         self.rows, self.asked = rows, []
-        self.action = action
+        self.said = {"actions": "\n".join([action] * len(rows)), "polls": polls}
 
     def ask(self, commands):
-        """Every command prints the rows, but for what asks for their actions."""
+        """Every command prints the rows, but for what asks for their actions, and whether it is polled."""
         self.asked += commands.values()
         rows = "\n".join(f"PFC_WD|{port}" for port in self.rows)
-        return {name: "\n".join([self.action] * len(self.rows)) if name == "actions" else rows for name in commands}
+        return {name: self.said.get(name, rows) for name in commands}
 
     def counters(self, also, statistics):
         """No counters."""
@@ -150,6 +152,17 @@ def test_a_start_that_changes_nothing_is_no_start():
         Watchdog(FakeDut({}, PORTS[:1]), PORTS, (3, 4)).start(Timers(DROP))
     expected = "vtb-t0-01 Ethernet64: expected a row PFC_WD|Ethernet64 in CONFIG_DB after `pfcwd start`, got none"
     assert str(error.value).startswith(expected), str(error.value)
+
+
+@pytest.mark.parametrize("polls", ["", "enable", "disable"])
+def test_one_that_is_not_polled_detects_nothing(polls):
+    """What it is asked for then is no measurement; it is stopped again. Without the row it is polled."""
+    dut = FakeDut({}, polls=polls)
+    expected = re.escape("vtb-t0-01: FLEX_COUNTER_TABLE|PFCWD has FLEX_COUNTER_STATUS 'disable' in CONFIG_DB")
+    refused = pytest.raises(QualificationError, match=expected) if polls == "disable" else nullcontext()
+    with refused, watching(dut, PORTS, (3, 4)) as watchdog:
+        watchdog.start(Timers(DROP))
+    assert "pfcwd stop Ethernet0 Ethernet64" in changes(dut)[3:], changes(dut)
 
 
 def test_it_is_not_started_where_nobody_knows_what_was_found():

@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 from ...lab.watchdog_deviations import changes_action, forwards, is_in_software
-from ...model.qos import PortQos
+from ...model.qos import ConfigDb, PortQos
 from ...record.case import Target
 from ..changed_switch import changeable
 from ..engine import Targets
 from ..targets import each, together
 
-WATCHED = "that the watchdog watches (PORT_QOS_MAP pfcwd_sw_enable)"
+FIELD = "pfcwd_sw_enable"  # of PORT_QOS_MAP, since 202205
+WATCHED = f"that the watchdog watches (PORT_QOS_MAP {FIELD})"
 IN_SOFTWARE = "a watchdog in software (STATE_DB PFC_WD_STATE_TABLE|PFC_WD RECOVERY_MECHANISM)"
 NEEDS = f"a lossless priority {WATCHED}"
 SEVERAL = f"several lossless priorities {WATCHED}"
+HAS_FIELD = f"the field {FIELD} of PORT_QOS_MAP, without which the watchdog watches nothing"
 
 
 def watched(qos: PortQos) -> Target:
-    """The lossless priorities that the watchdog watches once it runs: those that `pfcwd_sw_enable` lists too. Older
-    images, which have no such field, watch all of them."""
-    listed = qos.row.get("pfcwd_sw_enable")
+    """The lossless priorities that the watchdog watches once it runs: those that `pfcwd_sw_enable` lists too. A port
+    without this field has none (sonic-swss `qosorch.cpp`), but on images that do not know it: there it has all."""
+    listed = _row(qos).get(FIELD)
     if listed is None:
-        return qos.lossless
+        return qos.lossless if lacks_field(qos.config_db) else ()
     return tuple(priority for priority in qos.lossless if str(priority) in map(str.strip, str(listed).split(",")))
+
+
+def follows_set(qos: PortQos) -> bool:
+    """Whether the watchdog watches what becomes lossless, the field being written with it where it is there."""
+    return FIELD in _row(qos) or lacks_field(qos.config_db)
+
+
+def lacks_field(config_db: ConfigDb) -> bool:
+    """Whether an image is known to be one that does not know `pfcwd_sw_enable`: 201811 to 202111, by the version of its
+    CONFIG_DB. (That of later builds of 202012, which know it, is the same; they write it into each row.)"""
+    said = str(config_db.get("VERSIONS", {}).get("DATABASE", {}).get("VERSION", ""))
+    if any(FIELD in row for row in config_db.get("PORT_QOS_MAP", {}).values()):
+        return False
+    return re.fullmatch(r"version_([12]_.*|3_0_[0-4])", said) is not None
+
+
+def _row(qos: PortQos) -> Mapping[str, Any]:
+    return qos.config_db.get("PORT_QOS_MAP", {}).get(qos.port, {})
 
 
 def in_software(targets: Targets) -> Targets:
