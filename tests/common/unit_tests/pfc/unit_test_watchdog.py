@@ -160,7 +160,7 @@ def test_one_that_is_not_polled_detects_nothing(polls):
     dut = FakeDut({}, polls=polls)
     expected = re.escape("vtb-t0-01: FLEX_COUNTER_TABLE|PFCWD has FLEX_COUNTER_STATUS 'disable' in CONFIG_DB")
     refused = pytest.raises(QualificationError, match=expected) if polls == "disable" else nullcontext()
-    with refused, watching(dut, PORTS, (3, 4)) as watchdog:
+    with refused, watching(dut, Clock(), PORTS, (3, 4)) as watchdog:
         watchdog.start(Timers(DROP))
     assert "pfcwd stop Ethernet0 Ethernet64" in changes(dut)[3:], changes(dut)
 

@@ -138,6 +138,8 @@ def test_all_switches_that_stay_away_are_named(session, switch, tmp_path):
     switch.is_away = other.is_away = True
     with pytest.raises(QualificationError, match=f"^vtb-t0-02: {AWAY}; .*; vtb-t0-01: {AWAY}; "):
         session.put_back()
+    switch.is_away = other.is_away = False
+    session.put_back()
 
 
 def test_a_switch_that_cannot_be_had_gives_the_others_back(session, switch, tmp_path):
