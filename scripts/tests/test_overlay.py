@@ -110,7 +110,7 @@ from tests.common.pfc.record.case import Outcome
 from tests.common.pfc.record.verdict import Check, PortVerdict, Status
 from tests.snappi_tests.pfc.qualification.conftest import SESSION_KEY
 
-pytestmark = [pytest.mark.topology("tgen"), pytest.mark.pfc_case(SINGLE_LOSSLESS)]
+pytestmark = [pytest.mark.topology("tgen"), pytest.mark.pfc_cases(SINGLE_LOSSLESS)]
 
 
 def verdict(metric, status):
@@ -118,7 +118,7 @@ def verdict(metric, status):
     return PortVerdict("dut-1", "Ethernet0", 3, metric, [check])
 
 
-def test_probe(request, pfc_telemetry, pfc_target):
+def test_probe(request, pfc_telemetry, plan_case, pfc_target):
     if pfc_target.endswith("4"):
         raise ValueError("it broke")
     for status in Status.FAIL, Status.PASS:  # of two priorities
