@@ -118,10 +118,10 @@ def not_counted(full: FullRun) -> FullRun:
 
 
 def forwarded(full: FullRun) -> FullRun:
-    """A pause frame arrives at the tx port."""
-    storm, _ = full.storms[0]
-    changed = {**full.phases["paused"], storm.plan.name: replace(storm, frames_rx=1)}
-    return replace(full, phases={**full.phases, "paused": changed})
+    """A pause frame arrives at the tx port, the storm's last."""
+    _, storm = full.storms[0]
+    changed = {**full.phases["drained"], storm.plan.name: replace(storm, frames_rx=1)}
+    return replace(full, phases={**full.phases, "drained": changed})
 
 
 def sent_less_afterwards(full: FullRun) -> FullRun:
