@@ -24,7 +24,8 @@ BUSY_SECONDS = 5
 STATEMENT_SECONDS = 60
 """How long one statement that writes may take on a server; a batch takes well under a second."""
 ANSWER_SECONDS = STATEMENT_SECONDS + BUSY_SECONDS
-"""How long a server may say nothing at all while it is asked: by then one that is not frozen has kept its own limit."""
+"""How long a server may say nothing at all while it is asked: by then a write has met its own limit, and a read of the
+tables, which takes seconds at most, is given up."""
 BUSY = "pfc busy"
 """In the `info` of a connection: its statements may take as long as they do."""
 CREATION = 6_303_841

@@ -12,10 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ..lab.counter_polling import POLL_GRACE_S
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
-from ..lab.reservation import ReservationLost
-from ..model.checking import at_port, error_unless
 from ..model.counters import DutCounters
-from ..model.errors import QualificationError
 from ..model.measurement import CaseRun, PortUnderTest
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check, Status
@@ -115,20 +112,12 @@ def finding_of(
 ) -> Finding:
     """What a run comes to: it is judged if it was a measurement. A poll of the counters may come later than the switch
     says: where a check fails PFC counters are read once more, `POLL_GRACE_S` later, and that reading is judged, if the
-    run ended with one; where they cannot be read any more the checks stand, and nothing is settled. Raises
-    ReservationLost."""
+    run ended with one. Raises QualificationError where they cannot be read: what they might have mended is no FAIL."""
     invalid = unmet(validity(run))
     checks = [] if invalid else list(judge(run))
     if unmet(checks) and isinstance(run, CaseRun) and run.settled is run.after:
         lab.clock.sleep(POLL_GRACE_S)
-        try:
-            read = lab.dut.counters()
-        except ReservationLost:
-            raise
-        except QualificationError as error:
-            expected = "the counters, once more where a check fails"
-            lost = error_unless("counters-read", at_port(lab.subject), False, expected, str(error))
-            return Finding([*checks, lost], [], run.evidence())
+        read = lab.dut.counters()
         after = replace(run.after, pfc_rx=read.pfc_rx, pfc_tx=read.pfc_tx)
         run = replace(run, after=after, during=after if run.during is run.after else run.during)
         invalid = unmet(validity(run))

@@ -273,7 +273,7 @@ def switched_link(lab: Lab, by_switch: bool, at: str = "") -> Iterator[Switch]:
         yield switch
     finally:
         if not is_up and by_switch:
-            put_back_or_raise("the link", partial(switch, True), reservation_of(lab), lab.clock)
+            put_back_or_raise(f"the link of {port}", partial(switch, True), reservation_of(lab), lab.clock)
         elif not is_up:
             switch(True)
     if not wait_for(lambda: _is_up(lab, port), LINK_DEADLINE_S, lab.clock):

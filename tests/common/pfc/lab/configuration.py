@@ -282,7 +282,7 @@ def _of_port(
         rows[number] = found[number] if stays else models[is_lossless]
     place = next((key.rpartition("|")[0] for key in keys), port)
     groups = change.wanted if table == "BUFFER_PG" and models[True] is not None else ()
-    together = {f"{place}|{_key(run)}": rows[run[0]] for run in _neighbours(groups)}
+    together = {f"{place}|{_key(run)}": rows[run[0]] for run in _neighbours(groups, rows)}
     split = {
         key for key, covered in keys.items() if key not in together
         and any(number in groups or rows[number] != config_db[table][key] for number in covered)
@@ -292,11 +292,11 @@ def _of_port(
     return {**dict.fromkeys(split), **changed, **together}
 
 
-def _neighbours(numbers: Iterable[int]) -> list[list[int]]:
-    """Runs of numbers, one above the other."""
+def _neighbours(numbers: Iterable[int], rows: Mapping[int, Any]) -> list[list[int]]:
+    """Runs of numbers, one above the other, that have the same row."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
-        if runs and runs[-1][-1] == number - 1:
+        if runs and runs[-1][-1] == number - 1 and rows[number] == rows[number - 1]:
             runs[-1].append(number)
         else:
             runs.append([number])

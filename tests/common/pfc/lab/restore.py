@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 
 from ..model.errors import QualificationError, SwitchUnreachable
@@ -98,10 +98,17 @@ class SwitchRestorer:
     def _restore(self, reservation: Reservation) -> None:
         """Puts everything back, looks whether it is, and only then gives the switch up. Raises ReservationLost where it
         is not this run's any more (nothing was changed), QualificationError where it did not take the configuration."""
-        with ExitStack() as each:  # what does not come back keeps nothing else from coming back; the watchdog is last
-            each.callback(self._bring_watchdog_back, reservation)
-            for bring_back in reversed(reservation.restorers.values()):
-                each.callback(bring_back, self._clock)
+        steps = [partial(bring_back, self._clock) for bring_back in reservation.restorers.values()]
+        left: list[str] = []
+        for step in (*steps, partial(self._bring_watchdog_back, reservation)):
+            try:
+                step()
+            except (ReservationLost, SwitchUnreachable):
+                raise
+            except QualificationError as error:  # what does not come back keeps nothing else from coming back
+                left.append(str(error))
+        if left:
+            raise QualificationError("; ".join(left))
         self._found = None
         checked(self._host, "give_up", run_batch(self._host, {"give_up": reservation.give_up()}))
 

@@ -27,7 +27,7 @@ def put_off() -> Iterator[list[int]]:
     came: list[int] = []
     with ExitStack() as heeded:
         for number in (signal.SIGINT, *ENDING):
-            if _is_main() and callable(before := signal.getsignal(number)):
+            if _is_main() and (before := signal.getsignal(number)) not in (signal.SIG_IGN, None):
                 signal.signal(number, lambda number, frame: came.append(number))
                 heeded.callback(signal.signal, number, before)
         yield came

@@ -59,19 +59,18 @@ class LeaseTaker:
             ReservationLost: it is, or other runs take it all the time.
             QualificationError: the lease cannot be read or written; nothing was changed.
         """
-        tried: dict[str, Lease] = {}
+        owner = LeaseOwner.of(os.getpid())
         for _ in range(ATTEMPTS):
             seen, now = self._look()
-            if seen is not None and seen.lease.token in tried:  # it was written, and the answer got lost
-                return tried[seen.lease.token]
+            if seen is not None and (seen.lease.owner, seen.lease.run_id) == (owner, self._run_id):
+                return seen.lease  # it was written, and the answer got lost
             if seen is not None and not may_take(seen):
                 raise ReservationLost(leases.refusal(self._host.hostname, seen))
             found = now if seen is None else seen.lease.watchdog
-            lease = Lease(LeaseOwner.of(os.getpid()), self._run_id, watchdog=found)
+            lease = Lease(owner, self._run_id, watchdog=found)
             if seen is not None:
                 RowRestorer(self._host, lease).keep(seen.lease.rows)
                 lease.scripts = dict(seen.lease.scripts)
-            tried[lease.token] = lease
             if self._write(lease, seen):
                 return lease
         raise ReservationLost(

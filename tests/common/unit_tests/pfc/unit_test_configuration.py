@@ -126,6 +126,17 @@ def test_lossless_groups_have_the_rows_that_buffermgrd_makes(priorities, expecte
     assert rows == {f"Ethernet0|{key}": row for key, row in expected.items()}, rows
 
 
+@pytest.mark.parametrize(("priorities", "expected"), [
+    ((3, 4), {}), ((3, 4, 5), {"5": LOSSLESS_GROUP}), ((2, 3, 4), {"2": LOSSLESS_GROUP})])
+def test_a_group_keeps_the_profile_that_it_has_of_its_own(priorities, expected):
+    """Its neighbour's may have another headroom."""
+    own = {"profile": "with_more_headroom"}
+    found = {f"Ethernet0|{key}": row for key, row in (("0", LOSSY_GROUP), ("3", LOSSLESS_GROUP), ("4", own))}
+    config_db = as_found(made := tables(BUFFER_PG=found), lossless_set(made, "dut", ("Ethernet0",), priorities))
+    groups = {key.partition("|")[2]: row for key, row in config_db["BUFFER_PG"].items()}
+    assert groups["4"] == own and (groups.get("3") or groups["2-3"]) == LOSSLESS_GROUP, groups
+
+
 def test_a_row_for_one_group_counts_before_one_that_was_left_behind():
     """The lossy group keeps its lossy profile."""
     left = {f"Ethernet0|{key}": row for key, row in

@@ -95,36 +95,6 @@ def test_a_wrong_count_fails_however_often_it_is_read(faults, counted, poll_s):
     assert found == {counted}, [one.messages for one in outcome.verdicts]
 
 
-class HostThatGoes(FakeHost):
-    """A switch that is away at the reading `last` and after it."""
-
-    last = 0
-
-    def shell(self, command, **options):
-        """Its answer."""
-        if "show pfc counters" in command:
-            self.last -= 1
-            if not self.last:
-                raise ConnectionError("connection refused")
-        return super().shell(command, **options)
-
-
-def test_what_was_found_is_not_lost_where_the_counters_cannot_be_read_once_more():
-    """The switch went away meanwhile: FAIL, and beside it that nobody could look again."""
-    world = FakeWorld(leaked={3: 12})
-    plan = plan_port(Dut(FakeHost(FakeWorld())), TESTER_PORTS, "Ethernet0", None)
-    for last in range(1, 12):
-        host = HostThatGoes(world)
-        host.last = last
-        lab = open_lab(plan, Dut(host), FakeApi(world), FakeClock(world))
-        verdict = Qualifier(lab).qualify(SINGLE_LOSSLESS, (3,)).verdicts[0]
-        if any(check.name == "counters-read" for check in verdict.checks):
-            break
-    failed = {check.name: check.status for check in verdict.checks if check.status is not Status.PASS}
-    assert failed["blocked-while-paused"] is Status.FAIL and failed["counters-read"] is Status.ERROR, verdict.messages
-    assert verdict.status is Status.FAIL, verdict
-
-
 def test_pauses_that_are_counted_late_stay_wrong_ones():
     """One that is counted for another priority shows late, but it shows."""
     outcome, _ = late_outcome(FakeWorld(port_poll_s=8.0, counts_also=(5,)), SINGLE_LOSSLESS, (3,))

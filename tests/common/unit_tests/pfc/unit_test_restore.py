@@ -75,6 +75,18 @@ def test_a_switch_that_another_run_has_is_said_to_be_lost(switch):
     assert "Ethernet0" not in switch.config_db()["PFC_WD"], "nothing was changed"
 
 
+def test_all_that_does_not_come_back_is_told(switch):
+    """A row, and the watchdog after it."""
+    def refused(clock):
+        raise QualificationError("vtb-t0-01: BUFFER_PG|Ethernet0|3-4 is not what was written")
+
+    restorer = SwitchRestorer(switch, "run-1", Clock())
+    restorer.stop_watchdog().restorers["rows"] = refused
+    switch.command("config", "")
+    with pytest.raises(QualificationError, match="BUFFER_PG.* is not what was written; .*PFC_WD.Ethernet0 differs"):
+        restorer.put_back()
+
+
 def test_it_is_put_back_when_stopping_breaks_off(switch):
     """`pfcwd stop` changed something and failed."""
     switch.command(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.common.pfc.cases.watchdog.watched import follows_set, watched
+from tests.common.pfc.cases.watchdog.watched import follows_set, watched, watched_alike
 from tests.common.pfc.model.qos import read_port_qos
 from tests.common.unit_tests.pfc.fakes import DEVICE, make_config_db
 
@@ -42,3 +42,16 @@ def test_a_port_without_the_field_has_nothing_watched_but_on_images_that_do_not_
     qos = read_port_qos(config_db, DEVICE, "Ethernet0")
     assert watched(qos) == expected, (version, watched(qos))
     assert follows_set(qos) is bool(expected), (version, qos)
+
+
+@pytest.mark.parametrize(("listed", "expected"), [("3,4", True), ("4,3,6", True), ("3", False), (None, False)])
+def test_another_port_may_have_other_priorities_watched(listed, expected):
+    """A storm there would not be detected: a test case that sends one cannot be carried out."""
+    config_db = make_config_db()
+    config_db["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"] = "3,4"
+    other = dict(config_db["PORT_QOS_MAP"]["Ethernet64"])
+    config_db["PORT_QOS_MAP"]["Ethernet64"] = other if listed is None else {**other, "pfcwd_sw_enable": listed}
+    if listed is None:
+        other.pop("pfcwd_sw_enable", None)
+    qos = read_port_qos(config_db, DEVICE, "Ethernet0")
+    assert watched_alike(qos, ["Ethernet64"]) is expected, config_db["PORT_QOS_MAP"]

@@ -129,6 +129,55 @@ def test_a_switch_that_stays_away_keeps_no_other_from_coming_back(session, switc
     assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
 
 
+def test_a_defect_at_one_switch_keeps_no_other_from_coming_back(session, switch, tmp_path):
+    """And Ctrl-C meanwhile is not lost."""
+    def broken(clock):
+        signal.raise_signal(signal.SIGINT)
+        raise KeyError("queue")
+
+    (tmp_path / "other").mkdir()
+    other = ShellHost.installed(tmp_path / "other")
+    duts = session.take({"one": other, "two": switch})
+    duts["one"].reservation.restorers["rows"] = broken
+    with pytest.raises(KeyboardInterrupt, match="KeyError.*queue"):
+        session.put_back()
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+    del duts["one"].reservation.restorers["rows"]
+    session.put_back()
+    assert other.config_db()["PFC_WD"] == FOUND, other.config_db()
+
+
+def test_what_came_back_at_the_second_try_is_no_note(session, switch):
+    """pytest noted the first one as the failure of a fixture."""
+    session.take({switch.hostname: switch})
+    switch.is_away = True
+    with pytest.raises(QualificationError) as failed:
+        session.put_back()
+    session.notes += ["something else", f"clean-up: {failed.value}"]
+    switch.is_away = False
+    session.put_back()
+    assert session.notes == ["something else"], session.notes
+
+
+def test_a_switch_whose_answer_got_lost_when_it_was_taken_is_this_run_s(session, switch):
+    """The next module takes it."""
+    answer = switch.shell
+
+    def unheard(command, **options):
+        answer(command, **options)
+        if "'take'" in command or "pfcwd stop" in command:
+            raise ConnectionError(AWAY)
+        return answer(command, **options)
+
+    switch.shell = unheard
+    with pytest.raises(QualificationError, match=AWAY):
+        session.take({switch.hostname: switch})
+    switch.shell = answer
+    session.take({switch.hostname: switch})
+    session.put_back()
+    assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
+
+
 def test_all_switches_that_stay_away_are_named(session, switch, tmp_path):
     """With what each of them had."""
     (tmp_path / "other").mkdir()

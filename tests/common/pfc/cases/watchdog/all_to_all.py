@@ -27,7 +27,7 @@ from ..validity import load_applied
 from . import checks
 from .checks import DATA_S, FRAME_BYTES, WatchdogRun, acted, lead_s, works_again
 from .steps import data_again, data_in_storms, early_flows, end_storms
-from .watched import FORWARDS, all_watched
+from .watched import FORWARDS, WATCHED, all_watched, watched_alike
 
 DROP_ALL_TO_ALL = PlanCase("watchdog-drop-all-to-all", "WD-6")
 FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
@@ -41,6 +41,9 @@ LATE_STOP_S = 1.0  # by which a generator may stop a storm later than it is told
 THREE_PORTS = all_watched.where(
     equal_ports,
     "a second port of the same speed for data to enter by, on another traffic generator than the port under test",
+).where(
+    lambda subject: watched_alike(subject.qos, [port.port for port in equal_ports(subject)]),
+    f"the same lossless priorities {WATCHED} at the ports that data enters by",
 )
 THREE_PORTS_FORWARDING = THREE_PORTS.where(lambda subject: forwards(subject.asic), FORWARDS)
 

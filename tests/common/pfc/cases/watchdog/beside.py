@@ -23,7 +23,7 @@ from ..parts import CasePart, RunInParts, in_parts
 from ..pauses import CASES as PAUSES, LOSSY
 from .checks import WatchdogRun, detected, lead_s, no_other_storm, restored, storm_lasted, undisturbed_while_watched
 from .steps import TIMERS, storms_over, until_detected, watching_pair
-from .watched import NEEDS, all_watched, in_software, watched
+from .watched import NEEDS, WATCHED, all_watched, in_software, watched, watched_alike
 
 ROOM = PlanCase("watchdog-headroom", "WD-17", (LOSSLESS,))
 LOSSY_STORM = PlanCase("watchdog-lossy-storm", "WD-18")
@@ -31,6 +31,7 @@ OTHER_PORT = PlanCase("watchdog-other-port-restarted", "WD-19", (LOSSLESS,))
 RESTART_S = SETTLE_S + lead_s(TIMERS)
 """How long the watchdog of the tx port is stopped, and then runs until it would have detected a storm."""
 NO_STORM = "no storm detected"
+ALIKE = f"the same lossless priorities {WATCHED} at both ports of the pair"
 STOPPED = "watchdog-stopped"
 """The check of other cases that no watchdog runs."""
 
@@ -57,7 +58,8 @@ def while_watched(procedure: Procedure[Any], ports: Callable[[PortPair], tuple[s
         if not stormed:
             yield fail_unless("no-storm-detected", at_port(run.subject), True, NO_STORM, "none")
 
-    where_watched = procedure.targets.where(lambda subject: watched(subject.qos), NEEDS)
+    where_watched = procedure.targets.where(lambda subject: watched(subject.qos), NEEDS).where(
+        lambda subject: watched_alike(subject.qos, ports(subject.pair)), ALIKE)
     return in_parts(measure, in_software(where_watched))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...lab.watchdog_deviations import changes_action, forwards, is_in_software
@@ -28,6 +29,11 @@ def watched(qos: PortQos) -> Target:
     if listed is None:
         return qos.lossless if lacks_field(qos.config_db) else ()
     return tuple(priority for priority in qos.lossless if str(priority) in map(str.strip, str(listed).split(",")))
+
+
+def watched_alike(qos: PortQos, ports: Iterable[str]) -> bool:
+    """Whether the watchdog watches the same priorities at other ports, which have the same lossless ones."""
+    return all(watched(replace(qos, port=port)) == watched(qos) for port in ports)
 
 
 def follows_set(qos: PortQos) -> bool:

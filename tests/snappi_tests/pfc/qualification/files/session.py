@@ -83,6 +83,7 @@ class Session:
         self._duts: dict[str, Dut] = {}
         self._restorers: dict[str, SwitchRestorer] = {}
         self._heeded = ExitStack()
+        self._not_back = ""
         self._qualifier: Qualifier | None = None
         self._gone = ""
         self._observers: list[RunObserver] = []
@@ -174,18 +175,20 @@ class Session:
         """Puts the switches back as they were before the first run, and gives them up; raises QualificationError where
         one is not: then the next call tries it once more. A signal that comes meanwhile interrupts afterwards."""
         self._duts = {}
-        failed: list[QualificationError] = []
+        failed: list[str] = []
         with put_off() as came:
             for restorer in self._restorers.values():  # one that stays away keeps no other from coming back
                 try:
                     restorer.put_back()
-                except QualificationError as error:
-                    failed.append(error)
-        if failed:
-            raise QualificationError("; ".join(map(str, failed)))
+                except Exception as error:
+                    failed.append(str(error) if isinstance(error, QualificationError) else repr(error))
+        not_back, self._not_back = self._not_back, "; ".join(failed)
+        self.notes = [note for note in self.notes if not not_back or not note.endswith(not_back)]  # it was tried again
+        if failed and not came:
+            raise QualificationError(self._not_back)
         self._heeded.close()
         if came:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(self._not_back)
 
     def qualifier(self, lab: Lab) -> Qualifier:
         """What runs test cases: one for the whole session, in which what its first preflight found holds."""
