@@ -7,7 +7,7 @@ import pytest
 
 from tests.common.pfc.cases import sent_pauses, watchdog_cases
 from tests.common.pfc.cases.plan import deviations, lack_of
-from tests.common.pfc.cases.watchdog.all_to_all import FORWARD_ALL_TO_ALL, THREE_PORTS
+from tests.common.pfc.cases.watchdog.all_to_all import FORWARD_ALL_TO_ALL, SECOND_PORT
 from tests.common.pfc.cases.watchdog.watched import FORWARDS, IN_SOFTWARE
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.model.deviations import DEVIATIONS, allowed_for
@@ -68,7 +68,7 @@ def test_actions_that_a_platform_refuses_are_not_tried(asic, left_out):
     ("broadcom recovery:hardware", 2, IN_SOFTWARE),
     ("broadcom recovery:hardware", 1, IN_SOFTWARE),
     ("cisco-8000", 2, FORWARDS),
-    ("cisco-8000", 1, THREE_PORTS.needs),
+    ("cisco-8000", 1, SECOND_PORT),
 ])
 def test_what_is_said_to_be_lacking_is_lacking(asic, ports, lack):
     """Of several things that a case needs the first one that is not there."""

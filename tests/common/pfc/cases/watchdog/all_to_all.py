@@ -38,10 +38,10 @@ LONG_MS = 2000
 """Longer than what is waited for besides: a storm that is detected, or over, twice as late beside another one shows."""
 LATE_STOP_S = 1.0  # by which a generator may stop a storm later than it is told to
 
-THREE_PORTS = all_watched.where(
-    equal_ports,
-    "a second port of the same speed for data to enter by, on another traffic generator than the port under test",
-).where(
+SECOND_PORT = (
+    "a second port of the same speed for data to enter by, on another traffic generator than the port under test"
+)
+THREE_PORTS = all_watched.where(equal_ports, SECOND_PORT).where(
     lambda subject: watched_alike(subject.qos, [port.port for port in equal_ports(subject)]),
     f"the same lossless priorities {WATCHED} at the ports that data enters by",
 )
