@@ -231,8 +231,10 @@ def test_a_signal_that_would_end_the_process_ends_the_session(switch, number, ha
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_comes_while_a_switch_is_put_back_comes_afterwards(session, switch, number):
+def test_a_signal_that_comes_while_a_switch_is_put_back_comes_afterwards(request, session, switch, number):
     """One who presses Ctrl-C twice, and a runner that interrupts and is killed, find the switch as it was."""
+    before = signal.signal(number, signal.default_int_handler)  # `nohup` has SIGHUP ignored
+    request.addfinalizer(lambda: signal.signal(number, before))
     session.take({switch.hostname: switch})
     answer = switch.shell
 
