@@ -17,10 +17,15 @@ from pathlib import Path
 
 from pfctest.routes import LONGEST_PREFIX, default_interfaces, lies_on, links
 
-ROUTES, ROUTES_6 = Path("/proc/self/net/route"), Path("/proc/self/net/ipv6_route")
-_SIOCGIFFLAGS, _SIOCGIFHWADDR, _SIOCETHTOOL = 0x8913, 0x8927, 0x8946
-_ETHTOOL_GSET, _ETHTOOL_GDRVINFO = 1, 3
-_IFF_UP, _IFF_RUNNING = 0x1, 0x40
+ROUTES = Path("/proc/self/net/route")
+ROUTES_6 = Path("/proc/self/net/ipv6_route")
+_SIOCGIFFLAGS = 0x8913
+_SIOCGIFHWADDR = 0x8927
+_SIOCETHTOOL = 0x8946
+_ETHTOOL_GSET = 1
+_ETHTOOL_GDRVINFO = 3
+_IFF_UP = 0x1
+_IFF_RUNNING = 0x40
 _ARPHRD_ETHER = 1
 _RTF_REJECT = 0x0200
 _IFREQ = struct.Struct("16s24x")

@@ -26,7 +26,9 @@ BUSIEST = 0.94
 """Share of CPU time above which a real-time pacer rests more often; the kernel stops it above 0.95 of a second."""
 SHORT_NS = 100_000
 """Deadlines that are nearer to one another than this are spun for; waking up costs up to a few tens of microseconds."""
-REST_EVERY, REST_NS, REST_SHARE = 2, 9_000, 0.4
+REST_EVERY = 2
+REST_NS = 9_000
+REST_SHARE = 0.4
 """In one short period of so many a real-time pacer sleeps for that long, or that share of the period: falling asleep
 and waking up take their part of it, and what is left to others is more than the 5 % that the kernel demands. Short
 rests are best: what delays waking up may then take longer before the queue opens."""

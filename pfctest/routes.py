@@ -13,18 +13,27 @@ from typing import NamedTuple
 
 LONGEST_PREFIX = 1
 """Bits of a destination that still is one half of all addresses."""
-_RTM_GETROUTE, _RTN_UNICAST = 26, 1
-_RTA_OIF, _RTA_MULTIPATH = 4, 9
+_RTM_GETROUTE = 26
+_RTN_UNICAST = 1
+_RTA_OIF = 4
+_RTA_MULTIPATH = 9
 _RTM_GETLINK = 18
-_IFLA_IFNAME, _IFLA_LINK, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_LINK_NETNSID = 3, 5, 10, 18, 37
+_IFLA_IFNAME = 3
+_IFLA_LINK = 5
+_IFLA_MASTER = 10
+_IFLA_LINKINFO = 18
+_IFLA_LINK_NETNSID = 37
 _IFLA_INFO_KIND = 1
 _PEERS = ("veth", "netkit")
 """Kinds of interfaces that name the other end of their cable where others name what they lie on."""
 _VRF = "vrf"
 """No more than a table of routes: those that leave by it leave by the routes in there, which are asked for too."""
-_NLM_F_REQUEST, _NLM_F_DUMP = 0x001, 0x300
-_NLMSG_ERROR, _NLMSG_DONE = 2, 3
-_MESSAGE, _ATTRIBUTE = struct.Struct("IHHII"), struct.Struct("HH")
+_NLM_F_REQUEST = 0x001
+_NLM_F_DUMP = 0x300
+_NLMSG_ERROR = 2
+_NLMSG_DONE = 3
+_MESSAGE = struct.Struct("IHHII")
+_ATTRIBUTE = struct.Struct("HH")
 _ROUTE = struct.Struct("8BI")
 _NEXT_HOP = struct.Struct("HBBi")
 _INTERFACE = struct.Struct("BxHiII")

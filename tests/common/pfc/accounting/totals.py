@@ -71,6 +71,6 @@ def totals_from_now_on(generator: Generator) -> FlowTotals:
     totals = next((one for one in generator.observers if isinstance(one, FlowTotals)), None)
     if totals is None:
         totals = FlowTotals(generator)
-        generator.observers = [totals, *generator.observers]
+        generator.observed_by(totals)
     totals.forget()
     return totals

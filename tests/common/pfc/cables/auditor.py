@@ -75,7 +75,7 @@ class CableAuditor:
         self._labs = [lab, *beside]
         if not lab.clock.exact and (self._taking is None or self._taking.generator is not lab.generator):
             self._taking = TakenPorts(lab.generator, self._look_away, self._look_again)
-            lab.generator.observers = [self._taking, *lab.generator.observers]
+            lab.generator.observed_by(self._taking)
         self._before = look(self._labs)
 
     def _look_away(self) -> None:

@@ -110,12 +110,6 @@ def broken_off(subject: PortUnderTest, case: PlanCase, target: Target, error: Ex
     return Outcome(case, _verdicts(subject, case, target, [], f"{where}: the run broke off: {reason}"), {})
 
 
-def never_reached(subject: PortUnderTest, case: PlanCase, target: Target) -> Outcome:
-    """What a test case comes to whose run ended before it came to this target: ERROR."""
-    cause = f"{subject.where()}: the run ended before it was measured"
-    return Outcome(case, _verdicts(subject, case, target, [], cause), {})
-
-
 def _verdicts(
     subject: PortUnderTest, case: PlanCase, target: Target, checks: Sequence[Check], error: str | None
 ) -> list[PortVerdict]:

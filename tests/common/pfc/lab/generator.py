@@ -123,6 +123,10 @@ class Generator:
         )
         return self._timing
 
+    def observed_by(self, observer: RunObserver) -> None:
+        """From now on `observer` looks on too, before the others do."""
+        self.observers = [observer, *self.observers]
+
     def push(self, traffic: Traffic) -> None:
         """Replaces the configuration and waits until every host has resolved its gateway; raises QualificationError
         where the API refuses it, or an address stays unresolved."""

@@ -226,5 +226,5 @@ def watching(dut: Dut, clock: Clock, ports: Sequence[str], lossless: Sequence[in
     try:
         yield watchdog
     finally:
-        if watchdog.timers is not None and dut.reservation is not None:
+        if dut.reservation is not None:  # without one it cannot have been started
             put_back_or_raise("the watchdog", watchdog.leave, dut.reservation, clock)

@@ -327,7 +327,7 @@ def test_who_looks_on_later_is_told_first():
             told.append(self.name)
 
     generator, _ = pushed(observers=[Named("early")])
-    generator.observers = [Named("late"), *generator.observers]
+    generator.observed_by(Named("late"))
     generator.stats([TEST.name])
     assert told == ["late", "early"], told
     generator.counted([TEST.name])

@@ -61,7 +61,7 @@ def test_what_runs_beside_a_case_ends_before_its_next_phase(is_said: bool, sends
     lab = lone_lab(is_said)
     generator = lab.generator
     totals = FlowTotals(generator)
-    generator.observers = [totals, *generator.observers]
+    generator.observed_by(totals)
     generator.push(both(lab, FIRST, SECOND))
     generator.start([FIRST.name])
     generator.run_out([FIRST.name], 2.0)

@@ -31,7 +31,7 @@ def test_totals_of_what_was_stopped_have_what_was_still_on_its_way():
     generator = Generator(Cable(world), FakeClock(world))
     traffic = make_lab().builder.build([replace(DATA, seconds=None)])
     totals = FlowTotals(generator)
-    generator.observers = [totals, *generator.observers]
+    generator.observed_by(totals)
     for _ in range(2):
         generator.push(traffic)
         generator.start([DATA.name])
@@ -47,7 +47,7 @@ def test_counts_that_another_start_clears_are_kept(monkeypatch):
     generator = Generator(FakeApi(world), FakeClock(world))
     later = replace(DATA, name="Later")
     totals = FlowTotals(generator)
-    generator.observers = [totals, *generator.observers]
+    generator.observed_by(totals)
     generator.push(make_lab().builder.build([DATA, later]))
     generator.start([DATA.name])
     generator.clock.sleep(2)
@@ -68,7 +68,7 @@ def test_counts_that_two_later_starts_clear_are_kept(monkeypatch):
     generator = Generator(FakeApi(world), FakeClock(world))
     flows = [DATA, replace(DATA, name="Later"), replace(DATA, name="Last")]
     totals = FlowTotals(generator)
-    generator.observers = [totals, *generator.observers]
+    generator.observed_by(totals)
     generator.push(make_lab().builder.build(flows))
     read = Generator._metrics
     whole = {}

@@ -45,7 +45,7 @@ def test_totals_have_all_flows_of_a_storm_that_is_a_chain_also_where_a_later_sta
     storm = replace(pause_storm(lab, (3,), 70.0), needed_s=100.0)
     data = replace(DATA, name="Resumed", phase=RESUMED)
     watched = FlowTotals(lab.generator)
-    lab.generator.observers = [watched, *lab.generator.observers]
+    lab.generator.observed_by(watched)
     lab.generator.push(lab.builder.build([storm, data]))
     lab.generator.start([storm.name])
     lab.clock.sleep(80.0)

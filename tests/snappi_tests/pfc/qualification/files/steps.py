@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.common.pfc.cases.plan import sweep_cases
-from tests.common.pfc.cases.qualifier import Qualifier, never_reached
+from tests.common.pfc.cases.qualifier import Qualifier, broken_off
 from tests.common.pfc.lab.dut import Dut, Host
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.case import Outcome, PlanCase, Target
@@ -74,8 +74,10 @@ def keep_each(
         try:
             messages |= keep(request, qualifier.qualify(case, target))
         except BaseException:
+            subject = qualifier.lab.subject
+            cause = QualificationError(f"{subject.where()}: the run ended before it was measured")
             for left in targets[number:]:
-                keep(request, never_reached(qualifier.lab.subject, case, left))
+                keep(request, broken_off(subject, case, left, cause))
             raise
     return messages
 
