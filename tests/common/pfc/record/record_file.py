@@ -117,7 +117,8 @@ class RecordWriter:
         return RunEnd(True, lost, lost)
 
     def _append_again(self) -> None:
-        waiting, self._unspooled = self._unspooled, []
+        waiting = self._unspooled
+        self._unspooled = []
         self._append(waiting)
 
     def _missing(self) -> tuple[Record, ...]:

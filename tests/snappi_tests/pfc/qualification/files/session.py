@@ -182,8 +182,9 @@ class Session:
                     restorer.put_back()
                 except Exception as error:
                     failed.append(str(error) if isinstance(error, QualificationError) else repr(error))
-        not_back, self._not_back = self._not_back, "; ".join(failed)
-        self.notes = [note for note in self.notes if not not_back or not note.endswith(not_back)]  # it was tried again
+        if self._not_back:  # it was tried again: what was noted of the first time holds no more
+            self.notes = [note for note in self.notes if not note.endswith(self._not_back)]
+        self._not_back = "; ".join(failed)
         if failed and not came:
             raise QualificationError(self._not_back)
         self._heeded.close()
