@@ -99,7 +99,7 @@ class Expected:
 PASSES = Expected(frozenset({Status.PASS}), Status.PASS)
 NOT_STARTED = Expected(frozenset({Status.PASS, Status.ERROR}), Status.ERROR, "frames sent.*, got 0")
 CAUGHT = Expected(frozenset(Status), Status.FAIL)
-BESIDE = frozenset({"TIME-5", "WD-4", "WD-6", "WD-7", "WD-13", "WD-14"})
+BESIDE = frozenset({"TIME-5", "LSET-9", "TAG-3", "AFTER-6", "WD-4", "WD-6", "WD-7", "WD-13", "WD-14"})
 """Test cases that start a flow while others of theirs run: storms in running data, a second storm beside the first."""
 BESIDE_REFUSED = Expected(frozenset({Status.PASS, Status.ERROR}), Status.PASS,
                           f"has to start beside .+ by the testbed's {KEY}", BESIDE)

@@ -74,7 +74,7 @@ def main() -> None:
 @main.command()
 @click.argument("name")
 @click.option("--testbed-file", type=click.Path(path_type=Path, dir_okay=False), default=Path("ansible/testbed.yaml"),
-              show_default=True, help="Testbed file; the graph files are looked for in files/ beside it.")
+              show_default=True, help="Testbed file; the connection graph is found from it.")
 @_STATE
 @click.option("--clock", type=click.Choice(["realtime", "virtual"]), default="realtime", show_default=True,
               help="Follow the wall clock, or stand still until advanced.")

@@ -77,7 +77,7 @@ class Fault:
         self.scope = scope
         self.values = options
 
-    # ---- a control frame arrives
+    # ---- control frames that are received
 
     def parse(self, frame: bytes, reading: Control) -> Control:
         """What the port makes of a received MAC control frame (`frame` without FCS)."""

@@ -35,7 +35,7 @@ class TrafficBuilder:
         beside: the flows between other ports that are sent beside those of a configuration; None: there are none.
         vlan_id: of the tag that says the class of data frames, by `TAG_ABOVE`; None: there is none.
         switch_ports: the rows of the switch's ports in CONFIG_DB, by name; the generator's ends of the links are set as
-            they are: `fec` (RS where there is none), `autoneg` and `link_training` (off).
+            they are: `fec`, `autoneg` and `link_training` (off).
     """
 
     api: Any
