@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.command import exit_status_of  # noqa: E402  (the path comes first)
 from scripts.lab_command import NOT_PASS, PASS, find_testbed, run_in_lab  # noqa: E402
-from scripts.testbeds import TESTBED_FILE, environment  # noqa: E402
+from scripts.testbeds import TESTBED_FILE, CommandParser, environment  # noqa: E402
 from tests.common.clone import RESULTS  # noqa: E402
 from tests.common.pfc.cases.storm_sequence import pause_storm  # noqa: E402
 from tests.common.pfc.lab.dut import Dut  # noqa: E402
@@ -236,16 +236,25 @@ def check(lab: StandaloneLab, testbed: str, results: Path) -> int:
     return PASS if all(one.answered for one in answers) else NOT_PASS
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point: one sentence and status 3 for a refusal, no traceback."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Reads the command line.
+
+    Raises:
+        Refusal: it cannot be understood.
+    """
+    parser = CommandParser(description=__doc__, allow_abbrev=False,
+                           formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("testbed", metavar="TESTBED", help="testbed whose generator is asked")
     parser.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                         help="testbed file (default: ansible/testbed.yaml)")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR",
                         help="folder of the file with the answers (default: results)")
-    options = parser.parse_args(arguments)
-    return exit_status_of(lambda: check_generator(options))
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point: one sentence and status 3 for a refusal, no traceback."""
+    return exit_status_of(lambda: check_generator(parse(arguments)))
 
 
 def check_generator(options: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from scripts.command import exit_status_of  # noqa: E402  (the path comes first)
 from scripts.lab_command import NOT_PASS, PASS, complain, find_testbed, run_in_lab  # noqa: E402
 from scripts.suite import REFUSED  # noqa: E402
-from scripts.testbeds import TESTBED_FILE, environment  # noqa: E402
+from scripts.testbeds import TESTBED_FILE, CommandParser, environment  # noqa: E402
 from tests.common.clone import RESULTS  # noqa: E402
 from tests.common.errors import LabError  # noqa: E402
 from tests.common.pfc.model.errors import QualificationError  # noqa: E402
@@ -96,9 +96,13 @@ examples:
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(prog="pfc-restore", description=__doc__.split("\n\n")[0] if __doc__ else None,
-                                     epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Reads the command line.
+
+    Raises:
+        Refusal: it cannot be understood.
+    """
+    parser = CommandParser(prog="pfc-restore", description=__doc__.split("\n\n")[0] if __doc__ else None,
+                           epilog=EXAMPLES, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("testbed", metavar="TESTBED", help="testbed to restore")
     parser.add_argument("--testbed-file", default=str(TESTBED_FILE), metavar="FILE",
                         help="testbed file (default: ansible/testbed.yaml)")
@@ -110,9 +114,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 3 for a refusal, no traceback."""
-    options = parse(arguments)
-    environment(RESULTS)
-    return exit_status_of(lambda: restore_testbed(options))
+    return exit_status_of(lambda: restore_testbed(parse(arguments)))
 
 
 def restore_testbed(options: argparse.Namespace) -> int:
@@ -121,6 +123,7 @@ def restore_testbed(options: argparse.Namespace) -> int:
     Raises:
         Refusal: there is no such testbed.
     """
+    environment(RESULTS)
     later = "what a killed run left on it, the next run puts back"
     testbed = find_testbed(options.testbed, Path(options.testbed_file).resolve(), options.inventory, later)
     return run_in_lab(testbed, lambda lab: status_of_restoring(lab, options.force))

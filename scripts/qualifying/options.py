@@ -50,7 +50,7 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
     parser.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
                         help="break the virtual switch, for instance pause-ignored@Ethernet0; may be repeated")
     parser.add_argument("--scenario", action="append", default=[], metavar="CASE",
-                        help="test case of the plan, by id or name, for instance PFC-1,global-pause; may be repeated "
+                        help="test case of the plan, by id, name or family: PFC-1,global-pause,WD; may be repeated "
                              "(default: the whole plan)")
     parser.add_argument("--quick", action="store_true",
                         help=f"only the test cases that cost least for what they see: {', '.join(QUICK)}")
@@ -77,7 +77,8 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
     if options.quick and options.scenario:
         raise Refusal("--quick and --scenario both say which test cases are meant: give one of them")
     options.ixnetwork = options.ixnetwork or bool(options.habit)
-    options.scenario = [",".join(QUICK)] if options.quick else options.scenario
+    if options.quick:
+        options.scenario = [*QUICK, "SOAK"] if options.soak else list(QUICK)
     return options
 
 
@@ -118,6 +119,8 @@ def check(options: argparse.Namespace) -> Mapping[str, Any]:
         cases = select(",".join(options.scenario).replace(" ", "").split(","))
         sets = [parse_set(text) for text in options.set]
         SOAK.ask(options.soak)
+        if options.soak and not any(case.family == "SOAK" for case in cases):
+            raise Refusal("--soak is the time of SOAK-1, which --scenario leaves out: name SOAK-1 there as well")
     except QualificationError as error:
         raise Refusal(str(error)) from error
     if entry.get("virtual"):

@@ -180,6 +180,11 @@ def test_refusals(tmp_path: Path, testbed: str, sentence: str) -> None:
     assert ended.stderr.startswith(f"error: {expected}"), ended.stderr
 
 
+def test_a_wrong_option_is_refused(tmp_path: Path) -> None:
+    ended = restore(tmp_path, "--for")
+    assert (ended.returncode, ended.stderr) == (3, "error: unrecognized arguments: --for\n")
+
+
 def test_a_switch_that_does_not_answer_is_told(tmp_path: Path) -> None:
     """Hardware that is away: one sentence, and status 1."""
     (tmp_path / "testbed.yaml").write_text("- conf-name: lab-1\n  inv_name: lab\n  dut: [switch-a]\n", encoding="utf-8")

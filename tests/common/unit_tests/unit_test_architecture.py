@@ -88,8 +88,7 @@ RULES = [
     Rule(
         "test_reporting",
         ("test_reporting", "tests.common.pfc.record"),
-        ("alembic", "tabulate", "sqlalchemy", "jinja2", "markupsafe", "duckdb", "psycopg", "azure", "jsonschema",
-         "opentelemetry"),
+        ("alembic", "tabulate", "sqlalchemy", "jinja2", "markupsafe", "psycopg", "azure", "opentelemetry"),
         only=(
             ("metrics.py", ("metric_definitions",)),
             ("reporter_factory.py", ("metrics",)),
@@ -101,7 +100,7 @@ RULES = [
         "tests/common/pfc",
         (),
         ("snappi",),
-        only=(("capture_file.py", ("scapy",)), ("sonic_mgmt.py", ("tests.common", "pytest"))),
+        only=(("capture_file.py", ("scapy",)),),
     ),
     Rule("tests/common", ("tests.common", "ansible"), None),
     Rule(

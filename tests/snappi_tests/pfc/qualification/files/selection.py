@@ -67,7 +67,8 @@ def pytest_addoption(parser: Any) -> None:
     group = parser.getgroup("pfc", "PFC qualification")
     group.addoption(
         "--pfc-scenario", action="append", default=[], metavar="CASE",
-        help="plan ids or names of the test cases to run, e.g. PFC-1,global-pause; may be repeated (default: all)",
+        help="plan ids, names or families of the test cases to run, e.g. PFC-1,global-pause,WD; may be repeated "
+        "(default: all)",
     )
     group.addoption(
         "--pfc-set", action="append", default=[], metavar="PRIORITIES",
