@@ -2,6 +2,7 @@
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -272,7 +273,7 @@ def _read_priority(priority: Fields) -> Patterns:
     return content
 
 
-def _ecn(ip: Patterns) -> int | None:
+def _ecn(ip: Mapping[str, Pattern]) -> int | None:
     """The ECN field where all frames have the same, else None; RFC 791's octet says it bit by bit."""
     bits = ["ecn"] if "ecn" in ip else [name for name in ("monetary", "unused") if name in ip]
     every = set(zip(*(ip[name].every() for name in bits))) or {(0,)}
