@@ -77,9 +77,26 @@ class SiblingDown(Fault):
         if config.name == self.values["of"]:
             self.is_shut = not config.admin_up
         return replace(config, admin_up=False) if self.is_shut and config.name == self.values["sibling"] else config
+
+
+class ByOctet(Fault):
+    """DSCP_TO_TC_MAP is applied to the whole octet: frames that come in with this ECN field are class 0."""
+
+    name, options = "by-octet", ("ecn",)
+
+    def classified(self, frame, traffic_class):
+        return 0 if str(frame.ecn) == self.values["ecn"] else traffic_class
 '''}
+SORTED = f"{FILE}:ByOctet@"
+BY_OCTET = {
+    f"{SORTED}Ethernet76,ecn=1": (Status.FAIL, r"Ethernet36 priority 4: expected from \d+ .* Counter/pkts of UC4"),
+    f"{SORTED}Ethernet96,ecn=2": (Status.ERROR, r"Ethernet36 priority 1: .* to leave through queue UC1, got 0"),
+    f"{SORTED}Ethernet108,ecn=3": (Status.FAIL, "Ethernet36 priority 3: expected 0 frames received while paused, got "),
+}
+"""Fault of the tx port -> what comes of PFC-1, and what is said."""
 SIBLING = f"{FILE}:SiblingDown@*,of=Ethernet100,sibling=Ethernet104"
-BROKEN = {found for fault in (*ELSEWHERE, *MISCOUNTED, *UNSEEN) for found in re.findall(r"@(Ethernet\d+)", fault)}
+ALL = [*ELSEWHERE, *MISCOUNTED, *UNSEEN, *BY_OCTET, SIBLING]
+BROKEN = {found for fault in ALL for found in re.findall(r"@(Ethernet\d+)", fault)}
 BY_ID = {case.plan_id: case for case in port_cases()}
 
 pytestmark = pytest.mark.slow("a case with closed accounting on each switch that is broken in its way")
@@ -89,7 +106,7 @@ pytestmark = pytest.mark.slow("a case with closed accounting on each switch that
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """A switch with all of these."""
     folder: Path = tmp_path_factory.mktemp("accounting")
-    with broken_bench(folder, [*ELSEWHERE, *MISCOUNTED, *UNSEEN, SIBLING], FILES) as found:
+    with broken_bench(folder, ALL, FILES) as found:
         yield found
 
 
@@ -123,6 +140,16 @@ def test_counters_that_move_with_the_wrong_event_fail(bench: Bench, fault: str) 
     outcome = audited(bench, re.findall(r"Ethernet\d+", fault)[0], "Ethernet88", BY_ID[plan_id])
     failed = [one.message for verdict in outcome.verdicts for one in verdict.checks if one.name == "counter-explained"]
     assert any(re.search(message, one) for one in failed), failed
+
+
+@pytest.mark.parametrize("fault", BY_OCTET)
+def test_frames_that_are_sorted_by_their_ecn_field_too_fail(bench: Bench, fault: str) -> None:
+    """Each codepoint but 0 reaches each lossless priority."""
+    status, message = BY_OCTET[fault]
+    outcome = audited(bench, "Ethernet36", re.findall(r"Ethernet\d+", fault)[0])
+    reasons = [reason for verdict in outcome.verdicts for reason in verdict.messages]
+    assert status in {verdict.status for verdict in outcome.verdicts}, reasons
+    assert any(re.search(message, reason) for reason in reasons), reasons
 
 
 @pytest.mark.parametrize("fault, plan_id", [(fault, one) for fault, cases in UNSEEN.items() for one in cases])

@@ -51,6 +51,8 @@ CASES = [
     broken(4, f"pfc-not-counted@{ROW[2]}:Ethernet120", "FAIL PASS", "hop-pause-counted",
            f"{ROW[2]} Ethernet120 priority 3: expected ... PFC frames of {ROW[1]} counted by {ROW[2]} Ethernet120, "),
 ]
+WATCHED = Case(f"watchdog-stop-ignored@{ROW[1]}:Ethernet120", "ERROR", "ERROR", frozenset({"watchdog-stopped"}),
+               f"{ROW[1]} Ethernet120 priority 3: expected a stopped watchdog, got ", HOP_BY_HOP)
 
 
 class ChainBench:
@@ -80,6 +82,19 @@ def fixture_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainBen
     folder = tmp_path_factory.mktemp("row")
     with broken_testbed(folder, [one.fault for one in CASES], name="vtb-chain") as testbed, ExitStack() as changed:
         yield ChainBench(testbed, changed)
+
+
+@pytest.fixture(name="watched_bench")
+def fixture_watched_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainBench]:
+    """For vtb-chain whose middle switch goes on watching a port after its watchdog was stopped."""
+    with broken_testbed(tmp_path_factory.mktemp("watched"), [WATCHED.fault], name="vtb-chain") as testbed, \
+            ExitStack() as changed:
+        yield ChainBench(testbed, changed)
+
+
+@SLOW
+def test_a_watchdog_of_a_further_switch_makes_it_no_measurement(watched_bench: ChainBench) -> None:
+    compare(watched_bench.judge(), WATCHED)
 
 
 @SLOW

@@ -69,7 +69,8 @@ class Paths:
         trusted = port.config.dot1p_to_tc
         traffic_class = trusted[flow.spec.vlan_priority if flow.spec.vlan_id is not None else 0] if trusted \
             else port.config.dscp_to_tc[lane.dscp]
-        traits = FrameTraits(lane.frame_bytes, lane.dscp, 6 if ":" in flow.spec.destination_address else 4)
+        version = 6 if ":" in flow.spec.destination_address else 4
+        traits = FrameTraits(lane.frame_bytes, lane.dscp, version, flow.spec.ecn)
         traffic_class = self._hooks.ask(port.place, traffic_class, traffic_class,
                                         lambda fault, found: fault.classified(traits, found))
         group = port.pgs[port.config.tc_to_pg[traffic_class]]

@@ -98,7 +98,7 @@ def read_flow(flow: Fields, endpoints: FlowEndpoints) -> FlowSetup | None:
         destination_address=headers.destination or _address(ends.destination, headers),
         dscp=headers.dscp, queue=headers.queue, sizes=timing.sizes, rate_fps=timing.rate_fps, duration=duration,
         vlan_id=headers.vlan_id, vlan_priority=headers.vlan_priority, latency=metrics.latency,
-        content=headers.content.frame)
+        ecn=headers.ecn, content=headers.content.frame)
     return FlowSetup(data, metrics.enable, metrics.loss, problem)
 
 

@@ -2,7 +2,9 @@
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from pfctest.frame import CLASSES, CONTROL_ETHERTYPE, OPCODE_PAUSE, OPCODE_PFC, GlobalPauseFrame, PfcFrame, encode
 from virtual_testbed.otg.content import (ETHER_TYPES, FCS_BYTES, PROTOCOLS, TCP_WORDS, VERSIONS, FrameContent,
@@ -31,6 +33,7 @@ class DataHeaders:
         queue: transmit queue, OTG `ethernet.pfc_queue`.
         content: what the frames look like.
         vlan_id, vlan_priority: of the 802.1Q tag; None: untagged.
+        ecn: of all frames; None: they differ.
     """
 
     names: tuple[str, ...]
@@ -43,6 +46,7 @@ class DataHeaders:
     content: FrameContent
     vlan_id: int | None = None
     vlan_priority: int = 0
+    ecn: int | None = 0
 
     @property
     def shortest_frame(self) -> int:
@@ -122,7 +126,7 @@ def _read_data(names: tuple[str, ...], bodies: list[Fields], inner: int) -> Data
         layers += _read_inner(names[inner:], bodies[inner:])
     dscp = layers[at].patterns["dscp"].every()
     return DataHeaders(names, source_mac, destination_mac, source, destination, dscp, queue,
-                       FrameContent(tuple(layers)), vlan_id, vlan_priority)
+                       FrameContent(tuple(layers)), vlan_id, vlan_priority, _ecn(layers[at].patterns))
 
 
 def _read_inner(names: tuple[str, ...], bodies: list[Fields]) -> list[Layer]:
@@ -267,6 +271,13 @@ def _read_priority(priority: Fields) -> Patterns:
         code_point.done()
     priority.done()
     return content
+
+
+def _ecn(ip: Mapping[str, Pattern]) -> int | None:
+    """The ECN field where all frames have the same, else None; RFC 791's octet says it bit by bit."""
+    bits = ["ecn"] if "ecn" in ip else [name for name in ("monetary", "unused") if name in ip]
+    every = set(zip(*(ip[name].every() for name in bits))) or {(0,)}
+    return reduce(lambda value, bit: value << 1 | bit, every.pop()) if len(every) == 1 else None
 
 
 def _read_tos(tos: Fields) -> Patterns:

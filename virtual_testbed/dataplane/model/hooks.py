@@ -51,11 +51,12 @@ class Scope:
 
 
 class FrameTraits(NamedTuple):
-    """What of a flow's frames a fault may look at: the size with FCS, and 4 or 6."""
+    """What of a flow's frames a fault may look at: the size with FCS, 4 or 6, and ECN (None: they differ in it)."""
 
     frame_bytes: int
     dscp: int
     ip_version: int
+    ecn: int | None = 0
 
 
 class Fault:

@@ -68,7 +68,7 @@ class DataFlow:
     `pfc_queue`) that received PFC can hold. `rx_ports` are the generator ports where frames count as received.
     `content` makes the bytes of frame k as captures show it (of the flow, k, and the MAC addresses that it has there);
     None: k in 8 bytes, then zeros. `latency` says from which of a frame's bits on its latency is measured: `FIRST_BIT`
-    or `LAST_BIT`; None: it is not.
+    or `LAST_BIT`; None: it is not. `ecn` is that of all frames, None where they differ: a healthy switch does not care.
     """
 
     name: str
@@ -86,6 +86,7 @@ class DataFlow:
     vlan_id: int | None = None
     vlan_priority: int = 0
     latency: str | None = None
+    ecn: int | None = 0
     content: Callable[[DataFlow, int, str, str], bytes] | None = field(default=None, compare=False)
 
 

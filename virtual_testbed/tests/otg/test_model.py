@@ -123,6 +123,18 @@ def test_dscp_in_every_form(priority, expected):
     assert flow_of(header(1, priority=priority)).dscp == expected
 
 
+@pytest.mark.parametrize(("priority", "expected"), [
+    ({"choice": "dscp", "dscp": {"phb": {"choice": "values", "values": [3, 4]}, "ecn": {"value": 3}}}, 3),
+    ({"choice": "dscp", "dscp": {"ecn": {"choice": "values", "values": [1, 2]}}}, None),
+    ({"choice": "raw", "raw": {"choice": "value", "value": 0xB9}}, 1),
+    ({"choice": "raw", "raw": {"choice": "values", "values": [0xB8, 0xB9]}}, None),
+    ({"choice": "tos", "tos": {"monetary": {"value": 1}}}, 2),
+    ({"choice": "dscp", "dscp": {}}, 0),
+])
+def test_ecn_where_all_frames_have_the_same(priority, expected):
+    assert flow_of(header(1, priority=priority)).ecn == expected
+
+
 def test_ipv6_flow():
     packet = [data_flow()["packet"][0], {"choice": "ipv6", "ipv6": {
         "traffic_class": {"choice": "value", "value": 12}, "src": {"value": "FC02::2"}, "dst": {"value": "fc02:0::3"}}},

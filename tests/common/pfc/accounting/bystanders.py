@@ -10,7 +10,7 @@ from ..lab.port_plan import PortPlan
 from ..lab.serving import serves
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, is_usable, natural
-from ..model.traffic import FlowPlan, Role
+from ..model.traffic import PAUSE_ADDRESS, FlowPlan, PauseFrame, Role
 from .explained import data_ends
 
 Pair = tuple[str, str]
@@ -61,10 +61,16 @@ def flows_beside(subject: PortUnderTest, flows: Sequence[FlowPlan]) -> list[Flow
         return []
     used = {port for flow in flows for port in data_ends(subject, flow)}
     free = [pair for pair in _pairs(subject) if used.isdisjoint(pair)]
-    paused = {priority for flow in flows if flow.pause is not None for priority in flow.pause.enabled}
+    paused = {priority for flow in flows if flow.pause and is_valid(flow.pause) for priority in flow.pause.enabled}
     of_all = free if paused.isdisjoint(subject.qos.lossless) else _nearest_and_some(free, flows)
     return [flow for pair in free for flow in _between(pair, subject)
             if pair in of_all or flow.priority in subject.qos.lossless]
+
+
+def is_valid(frame: PauseFrame) -> bool:
+    """Whether a frame is taken for a pause: any other holds nothing, whatever it enables."""
+    fields = frame.destination, frame.operation_code, frame.ether_type
+    return fields == (PAUSE_ADDRESS, None, None)
 
 
 def _nearest_and_some(pairs: Sequence[Pair], flows: Sequence[FlowPlan]) -> list[Pair]:

@@ -92,13 +92,12 @@ def _throughput(run: Measurement) -> Iterator[Check]:
 
 def _pause_counted(run: Measurement) -> Iterator[Check]:
     paused = run.scenario.paused
+    counted = run.pfc_received_in_all()
     uncounted = run.subject.uncounted(paused)
-    none = [] if any(run.pfc_received_in_all()[one] for one in uncounted) else uncounted  # an image may be mended
-    yield from no_pause_counted("pause-counted", run, none)
+    none = [] if any(counted[one] for one in uncounted) else uncounted  # an image may be mended
     for priority in (one for one in paused if one not in none):
         place = at_priority(run.subject, priority)
-        frames = run.pfc_received_in_all()[priority]
-        yield fail_unless("pause-counted", place, frames > 0, f"more than 0 {COUNTER}", frames)
+        yield fail_unless("pause-counted", place, counted[priority] > 0, f"more than 0 {COUNTER}", counted[priority])
         yield run.pauses.every_pause_counted(run, priority)
     yield from no_pause_counted("no-other-pause-counted", run, (one for one in range(8) if one not in paused))
 

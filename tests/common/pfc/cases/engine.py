@@ -30,6 +30,7 @@ class Measured(Protocol):
 
 
 RunT = TypeVar("RunT", bound=Measured)
+Checks = Callable[[RunT], Iterable[Check]]
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ class Procedure(Generic[RunT]):
     """
 
     measure: Callable[[Lab, Target, DutCounters], RunT]
-    validity: Callable[[RunT], Iterable[Check]]
-    judge: Callable[[RunT], Iterable[Check]]
+    validity: Checks[RunT]
+    judge: Checks[RunT]
     targets: Targets
     is_audited: bool = True
 
@@ -98,8 +99,7 @@ class Procedure(Generic[RunT]):
         """Measures and judges a test case for one of its targets; raises QualificationError where a step could not be
         done. `before`: the switch's counters with everything in them that came before; None: they are waited for and
         read."""
-        settled = settled_counters(lab) if before is None else before
-        run = self.measure(lab, target, settled)
+        run = self.measure(lab, target, settled_counters(lab) if before is None else before)
         return finding_of(lab, run, self.validity, self.judge)
 
 
@@ -107,22 +107,23 @@ Table = Mapping[PlanCase, Procedure[Any]]
 """The cases of a family."""
 
 
-def finding_of(
-    lab: Lab, run: RunT, validity: Callable[[RunT], Iterable[Check]], judge: Callable[[RunT], Iterable[Check]]
-) -> Finding:
-    """What a run comes to: it is judged if it was a measurement. A poll of the counters may come later than the switch
-    says: where a check fails PFC counters are read once more, `POLL_GRACE_S` later, and that reading is judged, if the
-    run ended with one. Raises QualificationError where they cannot be read: what they might have mended is no FAIL."""
+def finding_of(lab: Lab, run: RunT, validity: Checks[RunT], judge: Checks[RunT]) -> Finding:
+    """What a run comes to, late counts among it: it is judged if it was a measurement."""
+    run = with_late_counts(lab, run, validity, judge)
     invalid = unmet(validity(run))
-    checks = [] if invalid else list(judge(run))
-    if unmet(checks) and isinstance(run, CaseRun) and run.settled is run.after:
-        lab.clock.sleep(POLL_GRACE_S)
-        read = lab.dut.counters()
-        after = replace(run.after, pfc_rx=read.pfc_rx, pfc_tx=read.pfc_tx)
-        run = replace(run, after=after, during=after if run.during is run.after else run.during)
-        invalid = unmet(validity(run))
-        checks = [] if invalid else list(judge(run))
-    return Finding(checks, invalid, run.evidence(), run.settled)
+    return Finding([] if invalid else list(judge(run)), invalid, run.evidence(), run.settled)
+
+
+def with_late_counts(lab: Lab, run: RunT, validity: Checks[RunT], judge: Checks[RunT]) -> RunT:
+    """A run before anything else is sent. A poll of the counters may come later than the switch says: where a check
+    fails PFC counters are read once more, `POLL_GRACE_S` later, if the run ended with a reading. Raises
+    QualificationError where they cannot be read: what they might have mended is no FAIL."""
+    if not isinstance(run, CaseRun) or run.settled is not run.after or unmet(validity(run)) or not unmet(judge(run)):
+        return run
+    lab.clock.sleep(POLL_GRACE_S)
+    read = lab.dut.counters()
+    after = replace(run.after, pfc_rx=read.pfc_rx, pfc_tx=read.pfc_tx)
+    return replace(run, after=after, during=after if run.during is run.after else run.during)
 
 
 def unmet(made: Iterable[Check]) -> list[Check]:

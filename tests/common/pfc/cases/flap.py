@@ -35,7 +35,7 @@ from ..model.traffic import FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import checks, storm_sequence
-from .engine import Table, sending, settled_counters, unmet
+from .engine import Table, sending, settled_counters, unmet, with_late_counts
 from .data_loads import DataLoad, data_flows
 from .parts import CasePart, RunInParts, in_parts
 from .pauses import pause_lossless
@@ -167,11 +167,12 @@ def measure(lab: Lab, target: Target, before: DutCounters, way: LinkDown) -> Run
         QualificationError: a step could not be done, or the link did not come up again. However this ends no traffic
             runs on, the link is told to be up, and the watchdog is stopped.
     """
-    flap = measure_flap(lab, way, target, before)
+    flap = with_late_counts(lab, measure_flap(lab, way, target, before), flap_validity, judge_flap)
     own = CasePart(flap, flap_validity, judge_flap)
     if unmet([*flap_validity(flap), *judge_flap(flap)]):
         return RunInParts((own,), settled=None)
     pauses = storm_sequence.measure(lab, pfc_1_at_its_load(lab, target), flap.after)
+    pauses = with_late_counts(lab, pauses, checks.validity, checks.judge)
     afterwards = CasePart(pauses, checks.validity, checks.judge, "afterwards")
     return RunInParts((own, afterwards), pauses.after)
 

@@ -10,7 +10,7 @@ from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..record.case import Target
 from ..record.verdict import Check
-from .engine import Procedure, RunT, Targets
+from .engine import Checks, Procedure, RunT, Targets
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class CasePart(Generic[RunT]):
     """
 
     run: RunT
-    validity: Callable[[RunT], Iterable[Check]]
-    judge: Callable[[RunT], Iterable[Check]]
+    validity: Checks[RunT]
+    judge: Checks[RunT]
     key: str = ""
     words: str = ""
 

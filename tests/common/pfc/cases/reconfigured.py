@@ -18,12 +18,13 @@ from ..lab.lab import Lab
 from ..model.counters import DutCounters
 from ..model.measurement import Measurement, PortUnderTest
 from ..model.qos import PRIORITIES
+from ..model.scenario import Scenario
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS
 from . import class_pauses, headroom, sent_pauses, timing_storms
 from .changed_switch import CHANGEABLE, changeable, inside
 from .checks import judge, validity
-from .engine import Procedure, Table, Targets, settled_counters
+from .engine import Procedure, Table, Targets, settled_counters, with_late_counts
 from .parts import CasePart, MeasureParts, RunInParts, in_parts
 from .pauses import global_pause, pause_lossless, pause_lossy
 from .restarted import restart_pair
@@ -56,6 +57,11 @@ def in_turn(runs: Mapping[str, Measurement], **configured: Any) -> RunInParts:
     for the record."""
     parts = tuple(CasePart(run, validity, judge, name) for name, run in runs.items())
     return RunInParts(parts, parts[-1].run.settled, configured)
+
+
+def storm(lab: Lab, scenario: Scenario, before: DutCounters) -> Measurement:
+    """The test plan's steps: one of the storms of a case."""
+    return with_late_counts(lab, measure(lab, scenario, before), validity, judge)
 
 
 def one(subject: PortUnderTest) -> list[Target]:
@@ -92,10 +98,10 @@ def pauses_of_a_set(lab: Lab, target: Target, before: DutCounters, and_lossy: bo
     """LSET-1 to LSET-3: PFC-2's steps with the target as the lossless set. `and_lossy`: what is lossy then, the
     switch's own set among it, is paused too, and must be spared as in PFC-3."""
     with _lossless(lab, target) as other:
-        runs = {"pause_lossless": measure(other, pause_lossless(target, other.subject.qos), before)}
+        runs = {"pause_lossless": storm(other, pause_lossless(target, other.subject.qos), before)}
         if and_lossy:
             scenario = pause_lossy(other.subject.qos.reached_lossy, other.subject.qos)
-            runs["pause_lossy"] = measure(other, scenario, runs["pause_lossless"].after)
+            runs["pause_lossy"] = storm(other, scenario, runs["pause_lossless"].after)
     return in_turn(runs, configured_lossless=list(target))
 
 
@@ -103,7 +109,7 @@ def global_pause_of_eight(lab: Lab, target: Target, before: DutCounters) -> RunI
     """LSET-4: PFC-4's steps with PFC enabled for all eight priorities."""
     eight = tuple(PRIORITIES)
     with _lossless(lab, eight) as other:
-        run = measure(other, global_pause(target, other.subject.qos), before)
+        run = storm(other, global_pause(target, other.subject.qos), before)
     return in_turn({"global_pause": run}, configured_lossless=list(eight))
 
 
@@ -114,8 +120,8 @@ def put_back(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
     qos = lab.subject.qos
     with _lossless(lab, seven):
         pass
-    lossless = measure(lab, pause_lossless(qos.lossless, qos), before)
-    lossy = measure(lab, pause_lossy(_lossy(lab.subject), qos), lossless.after)
+    lossless = storm(lab, pause_lossless(qos.lossless, qos), before)
+    lossy = storm(lab, pause_lossy(_lossy(lab.subject), qos), lossless.after)
     return in_turn({"pause_lossless": lossless, "pause_lossy": lossy}, configured_lossless=list(seven))
 
 
@@ -125,7 +131,7 @@ def each_alone(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
     for priority in target:
         with _lossless(lab, (priority,)) as other:
             scenario = pause_lossless((priority,), other.subject.qos)
-            run = measure(other, replace(scenario, data_s=EACH_DATA_S), before)
+            run = storm(other, replace(scenario, data_s=EACH_DATA_S), before)
         runs[f"priority {priority}"] = run
         before = run.after
     return in_turn(runs, configured_lossless="each alone")
@@ -145,7 +151,7 @@ def pauses_by_tag(lab: Lab, target: Target, before: DutCounters, restarted: bool
             restart_pair(lab)
             before = settled_counters(lab)
         for priority in target:
-            run = measure(other, pause_lossless((priority,), other.subject.qos), before)
+            run = storm(other, pause_lossless((priority,), other.subject.qos), before)
             runs[f"priority {priority}"] = run
             before = run.after
     return in_turn(runs, vlan_id=PRIORITY_TAG)

@@ -11,11 +11,11 @@ from typing import Any
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, PlayedHost
-from ..model.traffic import FlowPlan, PauseFrame
+from ..model.traffic import FlowPlan, PauseFrame, Role
 from .generator import Traffic
 
 FIRST_UDP_PORT = 5000
-ECT = 2  # ECT(0) of RFC 3168: a switch with WRED may mark such frames in congestion, where it drops others
+ECN = {Role.TEST: 3, Role.BACKGROUND: 1, Role.CLEAN: 2, Role.BYSTANDER: 2}  # CE, ECT(1), ECT(0): WRED may drop none
 ECN_BITS = 2
 TAG_ABOVE = 1  # a tag's number is not its class's, so that a switch shows that takes one for the other
 RS_FEC_FROM_MBPS = 50_000  # what a port most likely has whose `fec` is missing or `auto`; at lower speeds none
@@ -193,7 +193,7 @@ class TrafficBuilder:
         ethernet.pfc_queue.value = self._pfc_queue(plan.priority)
         ip.src.value = sender.address
         ip.dst.value = receiver.address
-        _mark(ip, sender.ip_version, self.subject.qos.dscps[plan.priority])
+        _mark(ip, sender.ip_version, self.subject.qos.dscps[plan.priority], ECN[plan.role])
         udp.src_port.value = FIRST_UDP_PORT + plan.priority
         udp.dst_port.value = FIRST_UDP_PORT + plan.priority
 
@@ -239,11 +239,11 @@ def _last(flow: Any, plan: FlowPlan, limit_s: int) -> None:
         lasting.delay.nanoseconds = plan.delay_ns
 
 
-def _mark(ip: Any, ip_version: int, dscps: Sequence[int]) -> None:
-    """The frames run through these DSCP values: the six high bits of IPv6's traffic class. They may be marked."""
+def _mark(ip: Any, ip_version: int, dscps: Sequence[int], ecn: int) -> None:
+    """The frames run through these DSCP values: the six high bits of IPv6's traffic class; the two low ones are ECN."""
     if ip_version == 6:
-        ip.traffic_class.values = [dscp << ECN_BITS | ECT for dscp in dscps]
+        ip.traffic_class.values = [dscp << ECN_BITS | ecn for dscp in dscps]
         return
     ip.priority.choice = ip.priority.DSCP
     ip.priority.dscp.phb.values = list(dscps)
-    ip.priority.dscp.ecn.value = ECT
+    ip.priority.dscp.ecn.value = ecn

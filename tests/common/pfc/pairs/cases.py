@@ -11,7 +11,7 @@ from typing import Any
 
 from ..cases import frames
 from ..cases.checks import judge, validity
-from ..cases.engine import Procedure, Table, settled_counters, unmet
+from ..cases.engine import Procedure, Table, settled_counters, unmet, with_late_counts
 from ..cases.parts import saying
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
@@ -142,7 +142,8 @@ def measure_rows(lab: Lab, target: Target, before: DutCounters) -> PairsRun:
         logger.info("%s: %s", lab.subject.where(), row)
         other = with_ip_version(lab, row.ip_version)
         try:
-            runs[row] = measure(other, scenario_of(other, row), before)
+            run = measure(other, scenario_of(other, row), before)
+            runs[row] = with_late_counts(other, run, validity, judge)
             before = runs[row].after
         except ReservationLost:
             raise

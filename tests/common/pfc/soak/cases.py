@@ -16,6 +16,7 @@ from ..cases.engine import Procedure, Table
 from ..cases.flows import RESUMED
 from ..cases.pauses import pause_lossless
 from ..cases.targets import all_lossless
+from ..lab.counter_polling import POLL_GRACE_S
 from ..lab.generator import SETTLE_S, Traffic
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless, priority_of
@@ -34,7 +35,7 @@ TEST_PERCENT = BACKGROUND_PERCENT = 25
 RESUMED_S = 2  # data after the storm
 LOOKS = 20  # readings in the storm, no more often than LEAST_INTERVAL_S says
 LEAST_INTERVAL_S = 10.0
-LEAST_COUNTED = 2  # that part of an interval's pauses a reading has at least: counters are as old as their last poll
+LEAST_COUNTED = 2  # that part of an interval's pauses (a half) is counted at least: a reading is as old as its poll
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def measure(lab: Lab, target: Target, before: DutCounters) -> SoakRun:
     )
     traffic = lab.builder.build([_shorter_again(flow) for flow in storm_sequence.scenario_flows(lab, scenario)])
     looks: list[Look] = []
-    run = storm_sequence.measure(lab, scenario, before, traffic=traffic, look_on=partial(_look_on, looks))
+    run = storm_sequence.measure(lab, scenario, before, traffic=traffic, look_on=partial(look_on, looks))
     return SoakRun(**vars(run), looks=looks)
 
 
@@ -124,11 +125,12 @@ def _shorter_again(flow: FlowPlan) -> FlowPlan:
     return replace(flow, seconds=float(RESUMED_S)) if flow.phase == RESUMED else flow
 
 
-def _look_on(looks: list[Look], lab: Lab, scenario: Scenario, traffic: Traffic) -> None:
+def look_on(looks: list[Look], lab: Lab, scenario: Scenario, traffic: Traffic) -> None:
     """Looks at the data and the switch until the data has ended: the first time when all is held."""
     data = traffic.names(Role.TEST, Role.BACKGROUND)
     began_s = lab.clock.now()
-    shortest_s = 2 * lab.delays.port_s  # in which the switch has polled its counters
+    late_s = 0.0 if lab.clock.exact else POLL_GRACE_S
+    shortest_s = LEAST_COUNTED * (lab.delays.port_s + late_s)  # less the age of a late reading, that part is left
     interval_s = max(LEAST_INTERVAL_S, scenario.data_s / LOOKS, shortest_s)
     due_s = lab.delays.port_s + SETTLE_S
     while due_s < scenario.data_s - shortest_s:

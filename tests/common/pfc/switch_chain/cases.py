@@ -8,15 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..cases.checks import judge, validity
-from ..cases.engine import Procedure, Table, settled_counters
+from ..cases.engine import Procedure, Table, settled_counters, with_late_counts
 from ..cases.pauses import pause_lossless
 from ..cases.storm_sequence import measure
 from ..cases.targets import all_lossless
+from ..cases.validity import watchdog_stopped
 from ..lab.lab import Lab
 from ..model.checking import Place, at_priority, fail_unless
 from ..model.counters import DutCounters, changed
 from ..model.errors import QualificationError
 from ..model.measurement import Measurement, PortUnderTest
+from ..model.ports import PortPair
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .chain import ChainDut
@@ -53,9 +55,24 @@ def measure_chain(lab: Lab, target: Target, before: DutCounters) -> ChainRun:
         raise QualificationError(f"{lab.subject.where()}: {HOP_BY_HOP.plan_id} needs a row of switches")
     dut = ChainDut(chain.hops, {lab.dut.name: lab.dut, **lab.others})
     builder = type(lab.builder)(lab.builder.api, chain.subject, chain.hosts, chain.router_mac)
-    whole = replace(lab, subject=chain.subject, dut=dut, builder=builder)
+    whole = replace(lab, subject=chain.subject, dut=dut, builder=builder, delays=chain.delays)
+
+    def over_all(run: Measurement) -> ChainRun:
+        return ChainRun(**vars(run), hops=chain.hops, readings=dut.readings)
+
     run = measure(whole, pause_lossless(target, chain.subject.qos), settled_counters(whole))
-    return ChainRun(**vars(run), hops=chain.hops, readings=dut.readings)
+    return over_all(with_late_counts(whole, run, validity, lambda run: judge_chain(over_all(run))))
+
+
+def chain_validity(run: ChainRun) -> Iterator[Check]:
+    """Whether it was a measurement: also the watchdogs of the other switches must not have acted."""
+    yield from validity(run)
+    before, during, *_ = run.readings
+    end = run.subject.pair.rx
+    for hop in run.hops:
+        ports = (replace(end, device=hop.device, port=port) for port in (hop.leaves, hop.enters))
+        here = replace(run.subject, pair=PortPair(*ports), bystanders=())
+        yield from watchdog_stopped(replace(run, subject=here, before=before[hop.device], during=during[hop.device]))
 
 
 def judge_chain(run: ChainRun) -> list[Check]:
@@ -105,7 +122,7 @@ def _evidence(hops: Sequence[Hop], readings: Sequence[Mapping[str, DutCounters]]
 
 CASES: Table = {
     HOP_BY_HOP: Procedure(
-        measure_chain, validity, judge_chain,
+        measure_chain, chain_validity, judge_chain,
         all_lossless.where(
             lambda subject: subject.chain, "another switch on its cables with a traffic generator behind it"
         ),

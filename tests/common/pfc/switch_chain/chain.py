@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from ..lab.counter_polling import PollDelays, read_poll_delays
 from ..lab.dut import WATCHDOG_STATISTICS, Dut, SwitchState
 from ..model.counters import DutCounters
 from ..model.errors import QualificationError
@@ -33,8 +34,8 @@ class ChainDut(Dut):
         self, queues_of: Sequence[str] = (), also: Mapping[str, str] = MappingProxyType({}),
         statistics: str = WATCHDOG_STATISTICS,
     ) -> DutCounters:
-        """Reads all switches; what is received is counted at the first, what is sent at the last. No further commands
-        are run."""
+        """Reads all switches; what is received is counted at the first, what is sent at the last, and the watchdogs'
+        rows are in `readings` alone. No further commands are run."""
         read = {hop.device: self._duts[hop.device].counters() for hop in self._hops}
         self.readings.append(read)
         first = self._hops[0]
@@ -45,8 +46,8 @@ class ChainDut(Dut):
             pfc_rx={first.leaves: near.pfc_rx[first.leaves]},
             pfc_tx={last.enters: far.pfc_tx[last.enters]},
             queues={},
-            watchdog={f"{device} {queue}": row for device, one in read.items() for queue, row in one.watchdog.items()},
-            watchdog_ports=tuple(port for one in read.values() for port in one.watchdog_ports),
+            watchdog={},
+            watchdog_ports=(),
             interfaces={first.leaves: near.interfaces[first.leaves], last.enters: far.interfaces[last.enters]},
         )
 
@@ -70,7 +71,8 @@ def plan_chain(
         ports: every port of the testbed with a traffic generator behind it.
 
     Raises:
-        QualificationError: the far end has no port that data could enter, or the switches do not sort frames alike.
+        QualificationError: the far end has no port that data could enter, or the switches do not sort frames alike; or
+            one does not poll its counters.
     """
     last = states[hops[-1].device]
     tx = _far_port(subject.pair.rx, last, ports)
@@ -85,6 +87,7 @@ def plan_chain(
         replace(subject, pair=PortPair(subject.pair.rx, tx), buffer=_buffers(states), further=()),
         {subject.pair.rx: near[0], tx: far[0]},
         str(last.config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("mac", "")),
+        _slowest(states),
     )
 
 
@@ -112,6 +115,12 @@ def _far_port(rx: ConnectedPort, last: SwitchState, ports: Sequence[ConnectedPor
         f"{last.device}: it ends a row of switches that begins at {rx.device} {rx.port}, and has no port that is up, of"
         f" {rx.speed_mbps} Mb/s, of another name than {rx.port} and with another traffic generator than {rx.generator}"
     )
+
+
+def _slowest(states: Mapping[str, SwitchState]) -> PollDelays:
+    """How old the counters of these switches may be."""
+    each = [read_poll_delays(state.config_db, name) for name, state in states.items()]
+    return PollDelays(max(one.port_s for one in each), max(one.queue_s for one in each))
 
 
 def _buffers(states: Mapping[str, SwitchState]) -> SharedBuffer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..lab.counter_polling import PollDelays
 from ..model.measurement import PortUnderTest
 from ..model.ports import ConnectedPort, PlayedHost
 
@@ -35,9 +36,11 @@ class SwitchChain:
             their shared buffers.
         hosts: the host behind each of these two ports.
         router_mac: of the switch at the far end.
+        delays: how old the counters are of the switch that polls them the least often.
     """
 
     hops: tuple[Hop, ...]
     subject: PortUnderTest
     hosts: Mapping[ConnectedPort, PlayedHost]
     router_mac: str
+    delays: PollDelays

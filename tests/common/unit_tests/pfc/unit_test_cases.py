@@ -177,7 +177,7 @@ def test_the_same_over_ipv6():
     address = config.devices[0].ethernets[0].ipv6_addresses[0]
     assert (address.address, address.gateway, address.prefix) == ("fc02:1000::2", "fc02:1000::1", 64), address
     marks = [dscp for flow in config.flows if len(flow.packet) == 3 for dscp in flow.packet[1].traffic_class.values]
-    assert sorted(marks) == [4 * dscp + 2 for dscp in range(64)], marks
+    assert sorted(marks) == [4 * dscp + 3 for dscp in range(64)], marks
 
 
 def test_a_host_that_does_not_find_its_ipv6_gateway_is_error():

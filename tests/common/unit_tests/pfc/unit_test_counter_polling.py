@@ -5,8 +5,13 @@ import dataclasses
 
 import pytest
 
-from tests.common.pfc.cases.pauses import GLOBAL_PAUSE, LOSSY as PAUSE_LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS
+from tests.common.pfc.cases.checks import judge, validity
+from tests.common.pfc.cases.engine import settled_counters, unmet, with_late_counts
+from tests.common.pfc.cases.pauses import (
+    GLOBAL_PAUSE, LOSSY as PAUSE_LOSSY, SEVERAL_LOSSLESS, SINGLE_LOSSLESS, pause_lossless,
+)
 from tests.common.pfc.cases.qualifier import Qualifier
+from tests.common.pfc.cases.storm_sequence import measure
 from tests.common.pfc.lab.counter_polling import POLL_GRACE_S, PollDelays, read_poll_delays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -84,6 +89,21 @@ def test_it_passes_whenever_its_polls_come(case, target):
         outcome, _ = late_outcome(FakeWorld(port_poll_s=9.0, now=float(now)), case, target)
         failed = [text for one in outcome.verdicts for text in one.messages if one.status is not Status.PASS]
         assert not failed, f"polls from {now} s on: {failed}"
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_each_of_several_measurements_waits_for_its_own(again):
+    """One that counted too few has a second reading before the next begins; else both would fail."""
+    failed = []
+    for now in (1.0, 3.0, 5.0):
+        lab = lab_of(FakeWorld(port_poll_s=9.0, now=now))
+        before = settled_counters(lab, wait_s=9.0)
+        for priority in (3, 4, 3):
+            run = measure(lab, pause_lossless((priority,), lab.subject.qos), before)
+            run = with_late_counts(lab, run, validity, judge) if again else run
+            failed += unmet(judge(run))
+            before = run.after
+    assert bool(failed) is not again, [one.message for one in failed]
 
 
 @pytest.mark.parametrize("poll_s", [1.0, 8.0])

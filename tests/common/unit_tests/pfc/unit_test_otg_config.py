@@ -98,12 +98,19 @@ def test_frames_carry_the_dscp_values_of_their_priority():
     """All of them, and they may be marked in congestion, where WRED drops others: in IPv6 both are one byte."""
     qos = dataclasses.replace(SUBJECT.qos, dscps={**SUBJECT.qos.dscps, 3: (3, 48)})
     priority = built(TEST, qos=qos).packet[1].priority
-    assert (list(priority.dscp.phb.values), priority.dscp.ecn.value) == ([3, 48], 2), priority
+    assert (list(priority.dscp.phb.values), priority.dscp.ecn.value) == ([3, 48], 3), priority
     six = {port: dataclasses.replace(host, address=f"fc02::{number}") for number, (port, host) in
            enumerate(HOSTS.items(), 2)}
     header = built(TEST, qos=qos, hosts=six).packet[1]
-    assert list(header.traffic_class.values) == [0b00001110, 0b11000010], header.traffic_class
+    assert list(header.traffic_class.values) == [0b00001111, 0b11000011], header.traffic_class
     assert (header.src.value, header.dst.value) == ("fc02::3", "fc02::2"), header
+
+
+def test_flows_of_each_role_say_otherwise_that_they_may_be_marked():
+    """A switch may sort frames by the whole octet: each codepoint but 0, which WRED may drop, reaches each priority."""
+    data = {role: dataclasses.replace(TEST, role=role) for role in Role if role is not Role.STORM}
+    found = {role: built(flow).packet[1].priority.dscp.ecn.value for role, flow in data.items()}
+    assert found == {Role.TEST: 3, Role.BACKGROUND: 1, Role.CLEAN: 2, Role.BYSTANDER: 2}, found
 
 
 def test_a_tag_says_the_class_by_the_number_above_it():

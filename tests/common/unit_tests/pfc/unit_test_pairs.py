@@ -9,7 +9,7 @@ from tests.common.pfc.cases.qualifier import Qualifier
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.pairs import cases
 from tests.common.pfc.pairs.array import (
-    ALL_EIGHT, OWN_OF_EIGHT_TIMES, WITH_LOSSY, PairsRow, covering, holds, least_quanta, levels_on, only_in,
+    ALL_EIGHT, LARGEST, OWN_OF_EIGHT_TIMES, WITH_LOSSY, PairsRow, covering, holds, least_quanta, levels_on, only_in,
     pause_frame, rows_on,
 )
 from tests.common.pfc.record.verdict import Status
@@ -117,3 +117,13 @@ def test_a_row_that_is_refused_is_an_error_of_both_metrics_and_the_others_are_me
     assert all("64 bytes: refused" in " ".join(one.messages) for one in outcome.verdicts), outcome
     measured_rows = [name for name, numbers in outcome.evidence.items() if name[:4] == "row " and "flows" in numbers]
     assert measured_rows, "no row was measured"
+
+
+@pytest.mark.parametrize("now", [0, 3, 6])
+def test_each_row_waits_for_counters_that_come_late(subject, monkeypatch, now):
+    """Also where none comes while a storm runs: no row fails, nor begins with what the one before it counted late."""
+    rows = [row for row in rows_on(subject, (4,)) if row.enabled != ALL_EIGHT and row.size != LARGEST][:4]
+    monkeypatch.setattr(cases, "rows_on", lambda *found: rows)
+    outcome = Qualifier(lab_of(FakeWorld(port_poll_s=9.0, now=float(now)))[0]).qualify(cases.SINGLE, (3,))
+    failed = [text for one in outcome.verdicts for text in one.messages if one.status is not Status.PASS]
+    assert not failed, f"polls from {now} s on: {failed}"

@@ -1,16 +1,18 @@
 """A storm of many minutes: how long it lasts, and when something did not hold."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lab import PauseSource
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.scenario import Scenario, Storm
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 from tests.common.pfc.record.verdict import Status
-from tests.common.pfc.soak.cases import Look, SoakRun, throughout
+from tests.common.pfc.soak.cases import Look, SoakRun, look_on, throughout
 from tests.common.pfc.soak.duration import parse_duration
 from tests.common.unit_tests.pfc.fakes import FakeHost, FakeWorld, plan_port
 from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
@@ -60,3 +62,52 @@ GROWS = (10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6)
 def test_the_moment_is_told(received, pauses, sent, said):
     bad = [check.message for check in throughout(soak(received, pauses, sent), 3) if check.status is not Status.PASS]
     assert len(bad) == bool(said) and all(said in message for message in bad), bad
+
+
+class LateSwitch:
+    """A storm on priority 3, and a switch that shows what it had counted so many seconds ago at every other reading."""
+
+    exact, delays = False, PollDelays(port_s=2.0, queue_s=11.0)
+
+    def __init__(self, late_s):
+        """All at the storm's begin."""
+        self.clock = self.dut = self.generator = self
+        self.subject, self._counters = soak((), (), ()).subject, soak((), (), ()).before
+        self._now, self._late_s, self._readings = 0.0, late_s, 0
+
+    def now(self):
+        """As a clock."""
+        return self._now
+
+    def sleep(self, seconds):
+        """As a clock."""
+        self._now += seconds
+
+    def run_out(self, names, seconds):
+        """As a generator."""
+        self.sleep(seconds)
+
+    def stats(self, names):
+        """As a generator: nothing comes through."""
+        return {"test": FlowStats(FLOW, True, 10**6, 0)}
+
+    def counters(self):
+        """As a switch."""
+        age_s = (1.0, self._late_s)[self._readings % 2]
+        self._readings += 1
+        frames = int(5961 * max(0.0, self._now - age_s))  # what 100 Gb/s need, twice
+        return replace(self._counters, pfc_rx={"Ethernet0": (0, 0, 0, frames, 0, 0, 0, 0)},
+                       pfc_tx={"Ethernet64": (0, 0, 0, frames, 0, 0, 0, 0)})
+
+
+@pytest.mark.parametrize("data_s", [60, 90, 120, 600])
+@pytest.mark.parametrize(("late_s", "passes"), [(1.0, True), (9.0, True), (200.0, False)])
+def test_a_poll_that_comes_late_is_no_gap(data_s, late_s, passes):
+    """Looks are so far apart that one of hardware has its part of the pauses all the same."""
+    lab, looks = LateSwitch(late_s), []
+    scenario = replace(Scenario(Storm.LOSSLESS, (3,), (0,)), data_s=data_s)
+    look_on(looks, lab, scenario, SimpleNamespace(names=lambda *roles: []))
+    assert len(looks) >= 3 and looks[-1].at_s == data_s, looks
+    run = replace(soak((), (), ()), looks=looks)
+    bad = [check.message for check in throughout(run, 3) if check.status is not Status.PASS]
+    assert bool(bad) is not passes, bad

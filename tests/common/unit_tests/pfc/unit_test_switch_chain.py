@@ -5,12 +5,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.common.pfc.cases.pauses import pause_lossless
+from tests.common.pfc.lab.counter_polling import PollDelays
 from tests.common.pfc.lab.dut import Dut
-from tests.common.pfc.model.counters import DutCounters
+from tests.common.pfc.lab.lab import PauseSource
+from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.tolerances import EXACT
 from tests.common.pfc.record.verdict import Status
-from tests.common.pfc.switch_chain.cases import hop_checks
+from tests.common.pfc.switch_chain.cases import ChainRun, chain_validity, hop_checks
 from tests.common.pfc.switch_chain.chain import ChainDut, find_hops, plan_chain
 from tests.common.pfc.switch_chain.hops import Hop
 from tests.common.unit_tests.pfc.fakes import DEVICE, FakeHost, FakeWorld, plan_port
@@ -49,6 +52,16 @@ def test_a_far_end_without_a_port_for_data_is_refused():
     assert chain.subject.buffer.size_bytes == 2 * subject.buffer.size_bytes, "buffers of all switches"
 
 
+def test_the_switch_that_polls_the_least_often_is_waited_for():
+    dut = Dut(FakeHost(FakeWorld()))
+    subject, own = plan_port(dut, TESTER_PORTS, "Ethernet0", None).subject, dut.state()
+    rare = {**own.config_db, "FLEX_COUNTER_TABLE": {"PORT": {"POLL_INTERVAL": "5000"}}}
+    states = {DEVICE: own, "far": dataclasses.replace(own, device="far", config_db=rare)}
+    far = [dataclasses.replace(port, device="far") for port in TESTER_PORTS]
+    chain = plan_chain(subject, states, HOPS, [*TESTER_PORTS, *far])
+    assert chain.delays == PollDelays(port_s=6.0, queue_s=11.0), chain.delays
+
+
 def reading(pfc_rx, pfc_tx):
     """Counters of a switch, the same for each of its ports."""
     ports = ("Ethernet0", "Ethernet4", "Ethernet64")
@@ -64,6 +77,24 @@ def test_the_switches_of_a_row_are_read_as_one():
     assert found.pfc_rx == {"Ethernet0": (1,) * 8}, f"received at the port under test: {found.pfc_rx}"
     assert found.pfc_tx == {"Ethernet64": (4,) * 8}, f"sent at the far end: {found.pfc_tx}"
     assert list(dut.readings[0]) == [DEVICE, "far"], "what each said is kept"
+
+
+@pytest.mark.parametrize("row, seen", [
+    (("operational", 1, 1), "(1 detected)"), (("stormed", 0, 0), "(the queue still in storm)"),
+])
+def test_no_watchdog_of_the_row_may_act(row, seen):
+    """Of the second switch, whose ports have the names of the first one's."""
+    dut = Dut(FakeHost(FakeWorld()))
+    subject = plan_port(dut, TESTER_PORTS, "Ethernet0", None).subject
+    one = dut.counters()
+    acted = dataclasses.replace(one, watchdog={"Ethernet64:3": WatchdogRow(*row)}, watchdog_ports=("Ethernet4",))
+    readings = [{DEVICE: one, "far": one}, {DEVICE: one, "far": acted}, {DEVICE: one, "far": one}]
+    run = ChainRun(subject, one, one, one, (3,), {}, pause_lossless((3,), subject.qos), PauseSource(), hops=HOPS,
+                   readings=readings)
+    found = [check.message for check in chain_validity(run)
+             if check.name == "watchdog-stopped" and check.status is not Status.PASS]
+    assert len(found) == 2 and seen in found[0] and found[0].startswith("far Ethernet64 priority 3: "), found
+    assert found[1].startswith("far Ethernet4: expected no row PFC_WD|Ethernet4"), found
 
 
 def failed(sent, received):

@@ -21,6 +21,7 @@ from tests.common.pfc.model.counters import DutCounters
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.model.qos import PortQos, SharedBuffer
+from tests.common.pfc.model.tolerances import EXACT, HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role
 
 SPEEDS = sorted(RESPONSE_QUANTA)
@@ -89,6 +90,32 @@ def test_short_pauses_never_end_and_leave_less_than_their_load(number, share, sp
     run = TimingRun(subject, nothing, nothing, nothing, (3,), {window.at_end: due}, course, seconds, True)
     least, most = due_in_window(run, window)
     assert least == 0 and most < share * test.due(speed), (least, most, test.due(speed))
+
+
+@pytest.mark.parametrize(("speed", "exact", "judged"), [
+    (100_000, True, [True, True]), (800_000, True, [True, True]),
+    (100_000, False, [True, True]), (400_000, False, [True, False]),
+])
+def test_where_all_that_is_sent_may_pass_nothing_is_said(speed, exact, judged):
+    """Of 31 quanta from 400 Gb/s on, with the 1 % of hardware."""
+    course = COURSES[SHORT]((3,))
+    ports = [ConnectedPort("sw", port, port, port, speed) for port in ("Ethernet0", "Ethernet64")]
+    qos = PortQos("sw", "Ethernet0", (3,), {0: (8,), 3: (3,)}, "AZURE")
+    tolerances = EXACT if exact else HARDWARE
+    subject = PortUnderTest(PortPair(*ports), qos, SharedBuffer("egress_lossless_pool", 15_000_000),
+                            tolerances=tolerances)
+    nothing = DutCounters({}, {}, {}, {}, (), {})
+    part = tolerances.line_percent / 100
+    found = []
+    for window in course.windows:
+        flows = [FlowPlan("test", Role.TEST, 3, 1024, 90.0 * part, seconds=2),
+                 FlowPlan("background", Role.BACKGROUND, 0, 1024, 10.0 * part, seconds=2)]
+        due = {flow.name: FlowStats(flow, False, flow.due(speed), flow.due(speed)) for flow in flows}
+        run = TimingRun(subject, nothing, nothing, nothing, (3,), {window.at_end: due}, course, 2.0, exact)
+        made = list(_share_left(run, window, "in pauses"))
+        assert len(unmet(made)) == len(made), f"all that was sent came through: {made}"
+        found.append(bool(made))
+    assert found == judged, found
 
 
 def test_a_sender_is_let_go_before_its_own_pause_could_lapse():

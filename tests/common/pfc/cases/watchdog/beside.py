@@ -17,7 +17,7 @@ from ...model.ports import PortPair
 from ...model.traffic import Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
-from ..engine import Procedure, Table, settled_counters
+from ..engine import Procedure, Table, settled_counters, with_late_counts
 from ..headroom import CASES as HEADROOM, OVERFLOW
 from ..parts import CasePart, RunInParts, in_parts
 from ..pauses import CASES as PAUSES, LOSSY
@@ -43,7 +43,7 @@ def while_watched(procedure: Procedure[Any], ports: Callable[[PortPair], tuple[s
     def measure(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
         with watching(lab.dut, lab.clock, ports(lab.subject.pair), lab.subject.qos.lossless) as watchdog:
             watchdog.start(TIMERS)
-            run = procedure.measure(lab, target, settled_counters(lab))
+            run = with_late_counts(lab, procedure.measure(lab, target, settled_counters(lab)), validity, judge)
         # settled: what was read last has the watchdog's rows
         return RunInParts((CasePart(run, validity, judge),), settled=None)
 

@@ -15,7 +15,7 @@ from ...model.checking import at_priorities, error_unless
 from ...model.counters import DutCounters
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Procedure, Table
+from ..engine import Procedure, Table, with_late_counts
 from ..timing_storms import StormsRun, storms_and_load
 from ..timing_storms import judge as judge_storms
 from ..timing_storms import measure as measure_storms
@@ -56,7 +56,7 @@ def measure(lab: Lab, target: Target, before: DutCounters) -> WatchedStormsRun:
     with watching_pair(lab) as watchdog:
         watchdog.start(timers)
         lab.clock.sleep(SETTLE_S)
-        storms = measure_storms(lab, target, before)
+        storms = with_late_counts(lab, measure_storms(lab, target, before), storms_and_load, judge_storms)
         after = watchdog.stop()
     return WatchedStormsRun(storms, WatchdogRun(lab.subject, before, after, after, (), {}, timers, watchdog.queues))
 

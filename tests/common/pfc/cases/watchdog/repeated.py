@@ -12,7 +12,7 @@ from ...model.counters import DutCounters
 from ...model.traffic import FlowPlan, Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
-from ..engine import Table, sending
+from ..engine import Table, sending, with_late_counts
 from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import pause_storm
 from . import checks
@@ -91,7 +91,8 @@ def storm_and_data(
     with sending(lab, traffic):
         if watchdog.timers is None:
             watchdog.start(TIMERS)
-        return storms_and_again(lab, traffic, watchdog, TIMERS, target, before, is_last)
+        run = storms_and_again(lab, traffic, watchdog, TIMERS, target, before, is_last)
+        return with_late_counts(lab, run, checks.validity, judge)
 
 
 def validity_of_short(run: WatchdogRun) -> Iterator[Check]:

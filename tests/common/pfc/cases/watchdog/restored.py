@@ -21,7 +21,7 @@ from ...record.verdict import Check
 from ..checks import judge as judge_pauses
 from ..checks import storm_and_load
 from ..checks import validity as pauses_valid
-from ..engine import Table, settled_counters
+from ..engine import Table, settled_counters, with_late_counts
 from ..parts import CasePart, RunInParts, in_parts
 from ..pauses import pause_lossless
 from ..storm_sequence import measure, scenario_flows
@@ -44,7 +44,7 @@ def storm_then_turned(lab: Lab, target: Target, before: DutCounters) -> RunInPar
     with watching(lab.dut, lab.clock, (pair.rx.port,), lab.subject.qos.lossless) as watchdog:
         storm = _storm(lab, target, watchdog, before)
         turned = replace(lab, subject=replace(lab.subject, pair=PortPair(pair.tx, pair.rx)))
-        pauses = _held(turned, target, storm.after)
+        pauses = with_late_counts(turned, _held(turned, target, storm.after), validity_of_turned, judge_pauses)
         stopped = watchdog.stop()
     return storm_and_turned(storm, pauses, stopped)
 
@@ -111,6 +111,7 @@ def stop_in_storm(lab: Lab, target: Target, before: DutCounters) -> RunInParts:
         phases = {"over": lab.generator.stats(storms)}
         storm = WatchdogRun(lab.subject, before, during, after, target, phases, TIMERS, watchdog.queues)
     pauses = measure(lab, _pfc_1(lab, target), settled_counters(lab))
+    pauses = with_late_counts(lab, pauses, pauses_valid, judge_pauses)
     parts = (
         CasePart(storm, kept_lone_storm, detected),
         CasePart(pauses, pauses_valid, judge_pauses, "afterwards", "once the watchdog was stopped in a storm"),
