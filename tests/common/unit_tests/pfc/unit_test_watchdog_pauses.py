@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases.watchdog.beside import pausing_nobody
 from tests.common.pfc.cases.watchdog.quiet import WALL_TIMERS, ShortPause, longest_s, short_pauses, start_pauses
 from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
 from tests.common.pfc.cases.watchdog.steps import TIMERS
@@ -97,17 +96,3 @@ def test_pauses_that_leave_time_between_them_are_no_storm_by_the_rule_of_the_pla
     assert all(pause.start_s < found["Busy Pauses"].start_s for pause in resumes), resumes
     assert all(pause.end_s(100_000) > found["Busy Pauses"].end_s(100_000) + 0.1 for pause in resumes), resumes
     assert all(pause.flow.delay_ns == round(pause.start_s * 1e9) * exact for pause in pauses), pauses
-
-
-def test_frames_that_pause_nobody_come_with_data_of_lossless_priorities():
-    """Where no such data gets to the port there is none whose queue could be in storm."""
-    world = FakeWorld()
-    dut = Dut(FakeHost(world))
-    lab = open_lab(plan_port(dut, TESTER_PORTS, "Ethernet0", None), dut, FakeApi(world), FakeClock(world))
-    found = pausing_nobody(lab)
-    assert [(one.pause_frame().is_global, one.paused, one.tested) for one in found] == [
-        (True, (), (3, 4)), (False, (), (3, 4))], found
-    assert found[1].pause_frame().quanta == (65535,) * 8 and not found[1].pause_frame().enabled, found
-    qos = replace(lab.subject.qos, lossless=())
-    none = pausing_nobody(replace(lab, subject=replace(lab.subject, qos=qos)))
-    assert none == [], none

@@ -20,12 +20,13 @@ from ...model.scenario import Scenario, Storm
 from ...model.traffic import Role
 from ...record.case import PlanCase, Target
 from ...record.verdict import LOSSLESS, Check
-from .. import checks, storm_sequence
+from ..checks import judge as judge_scenario, validity as validity_of_scenario
 from ..engine import Procedure, Table, settled_counters, unmet
 from ..frames import all_times
 from ..headroom import CASES as HEADROOM, OVERFLOW
 from ..parts import CasePart, RunInParts, in_parts
 from ..pauses import CASES as PAUSES, LOSSY, pause_lossless
+from ..storm_sequence import measure as measure_scenario
 from .checks import (
     DATA_S, WatchdogRun, detected, lead_s, no_other_storm, restored, storm_lasted, undisturbed_while_watched,
 )
@@ -60,8 +61,8 @@ def while_watched(
             for scenario in further(lab):
                 if unmet([*parts[-1].validity(run), *parts[-1].judge(run)]):
                     break
-                run = lab.pause_source.confirmed(lab, storm_sequence.measure(lab, scenario, run.after))
-                parts.append(CasePart(run, partial(_validity, checks.validity),
+                run = lab.pause_source.confirmed(lab, measure_scenario(lab, scenario, run.after))
+                parts.append(CasePart(run, partial(_validity, validity_of_scenario),
                                       partial(_judge, _unaffected, f" {scenario.moment}"), f"storm_{len(parts) + 1}"))
         # settled: what was read last has the watchdog's rows
         return RunInParts(tuple(parts), settled=None)
@@ -88,7 +89,7 @@ def _judge(judge: Callable[[Any], Iterable[Check]], when: str, run: CaseRun) -> 
 
 
 def _unaffected(run: Measurement) -> Iterator[Check]:
-    return (check for check in checks.judge(run) if check.name in UNAFFECTED)
+    return (check for check in judge_scenario(run) if check.name in UNAFFECTED)
 
 
 def pausing_nobody(lab: Lab) -> list[Scenario]:
