@@ -186,6 +186,53 @@ class PausesForDeadPort(Fault):
             return fields
         self.pauses += 100 * self.is_shut
         return {**fields, counter: str(int(fields[counter]) + self.pauses)}
+
+
+class _AfterLinkLoss(Fault):
+    """Something of the watchdog is lost when the port's link goes down, until it is started anew."""
+
+    is_lost = False
+
+    def keeps_pause(self, priority, keeps):
+        self.is_lost = True
+        return keeps
+
+    def takes_effect(self, before, config):
+        self.is_lost = self.is_lost and config.watchdog is not None
+        return config
+
+
+class NotWatched(_AfterLinkLoss):
+    """No storm is detected, and none is over."""
+
+    name = "not-watched"
+
+    def watchdog_detects(self, queue, storms, detects):
+        return detects and not self.is_lost
+
+    def watchdog_restores(self, queue, restores):
+        return restores and not self.is_lost
+
+
+class ActsOtherwise(_AfterLinkLoss):
+    """Of queue 3 a storm is detected, and its frames pass; of queue 4 none is detected."""
+
+    name = "acts-otherwise"
+
+    def watchdog_action(self, queue, action):
+        return "forward" if self.is_lost else action
+
+    def watchdog_detects(self, queue, storms, detects):
+        return detects and not (self.is_lost and queue == 4)
+
+
+class ObeysAgain(_AfterLinkLoss):
+    """A queue in storm obeys pauses, and its priority sends them."""
+
+    name = "obeys-again"
+
+    def watchdog_action(self, queue, action):
+        return "alert" if self.is_lost else action
 '''}
 PAGES = {"TIME": "time-pauses.md", "CLASS": "class-interplay.md", "SENT": "sent-pause-frames.md",
          "FLAP": "flap-link.md"}
@@ -443,13 +490,34 @@ FLAP_CASES = [  # the last ones leave a port shut for ever, whose frames fill th
       for plan in (flap.IN_STORM, flap.SHUTDOWN)),
     case(flap.UP_IN_STORM, RISING, "FAIL FAIL",
          "clean-flow flows-after-flap tx-drop-while-down no-pause-counted-after", "Ethernet28: expected TX_DRP of "),
+    case(flap.WATCHED, RISING, "FAIL FAIL", RISEN, "Ethernet28: expected TX_DRP of "),
+    *on(
+        ("Ethernet116", "Ethernet0"),
+        case(flap.WATCHED, f"{FILE}:ActsOtherwise@Ethernet116", "FAIL PASS",
+             "storm-detected dropped-in-storm no-back-pressure",
+             "Ethernet116 priority 4: expected the queue stormed when the storm must have been detected under the link "
+             "that had come up (the storm went on), got operational"),
+    ),
+    *on(
+        ("Ethernet120", "Ethernet0"),
+        case(flap.WATCHED, f"{FILE}:ObeysAgain@Ethernet120", "FAIL PASS", "no-back-pressure",
+             "Ethernet0 priority 3: expected 0 PFC frames sent out of Ethernet0 while the storm went on under the link "
+             "that had come up (the storm went on), got "),
+    ),
+    *on(
+        ("Ethernet124", "Ethernet0"),
+        case(flap.WATCHED, f"{FILE}:NotWatched@Ethernet124", "FAIL PASS", "restored pause-ended-with-link",
+             "Ethernet124 priority 3: expected the queue operational after storm and flap (the storm ended with the "
+             "link), got stormed"),
+    ),
     case(flap.SHUTDOWN, DEAD, "FAIL PASS", "no-pause-sent-after",
          "Ethernet64 priority 3: expected 0 PFC frames sent out of Ethernet64 for a port whose link is down, or "
          "was, got "),
     *on(
         ("Ethernet68", "Ethernet44"),
-        case(flap.QUIET, UNASKED_LOSSY, "FAIL FAIL", PAUSED,
-             "Ethernet44 priority 0: expected 0 PFC frames sent out of Ethernet44, got "),
+        *(case(plan, UNASKED_LOSSY, "FAIL FAIL", PAUSED,
+               "Ethernet44 priority 0: expected 0 PFC frames sent out of Ethernet44...got ")
+          for plan in (flap.QUIET, flap.WATCHED)),
         *(case(plan, UNASKED_LOSSLESS, "FAIL FAIL", PAUSED,
                "Ethernet44 priority 3: expected 0 PFC frames sent out of Ethernet44 for a port whose link is down, or "
                "was, got ")

@@ -228,6 +228,34 @@ class WatchedAlone(Fault):
 UNWATCHED = [f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS" for priority in (0, 1, 2, 5, 6, 7)]
 
 
+class EndsUnseen(Fault):
+    """That a pause ended between two polls is not counted."""
+
+    name = "ends-unseen"
+
+    def watchdog_sees(self, queue, sample):
+        return replace(sample, on2off=0)
+
+
+class Fed(Fault):
+    """While the port is watched 802.3x pauses (`by` 0001), or PFC without an enable bit (0101), begin a storm."""
+
+    name, options = "fed", ("by",)
+    is_fed = False
+
+    def parse(self, frame, reading):
+        code = frame[14:16].hex()
+        self.is_fed |= code == self.values["by"] and (code == "0001" or not any(frame[16:18]))
+        return reading
+
+    def takes_effect(self, before, config):
+        self.is_fed &= config.watchdog is not None
+        return config
+
+    def watchdog_sees(self, queue, sample):
+        return replace(sample, pfc_rx=sample.time_ps, on2off=0, paused=True) if self.is_fed else sample
+
+
 class StopsAll(Fault):
     """A port is not watched any more when the watchdog of another port with this fault is stopped."""
 
@@ -267,7 +295,8 @@ FAULTS = (
     "watchdog-leaks@Ethernet24", "watchdog-uncounted@Ethernet24,only=storms", "watchdog-wide@Ethernet28",
     "watchdog-uncounted@Ethernet28,only=frames", "counted-short@Ethernet48,of=watchdog-drops",
     "watchdog-one-port-only@Ethernet48",
-    "watchdog-second-storm-missed@Ethernet32",
+    "watchdog-second-storm-missed@Ethernet32", "nervous.py:EndsUnseen@Ethernet32",
+    "nervous.py:Fed@Ethernet32,by=0001", "nervous.py:Fed@Ethernet120,by=0101",
     "watchdog-second-storm-missed@Ethernet36,after=2", "watchdog-undo-missing@Ethernet40",
     "watchdog-undo-missing@Ethernet44,only=pfc", "watchdog-uncounted@Ethernet56,only=last", OTHER,
     "watchdog-any-pause@Ethernet60", "watchdog-action-kept@Ethernet100", "watchdog-restores-in-storm@Ethernet104",
@@ -374,6 +403,8 @@ CASES = [
           "Ethernet60 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
     wreck(ADDED, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
           "Ethernet112 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
+    wreck(SECOND, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
+          "Ethernet32 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
     wreck(RECEIVED, ON_TRAFFIC, "FAIL PASS", "detection-time",
           "Ethernet116 priority 3: expected detection 1200 to 1400 ms after the storm began (detection 1200, "
           "restoration 1400, polls 200 ms), got "),
@@ -433,6 +464,10 @@ CASES = [
           "Ethernet80 priority 3: expected no storm detected, got one"),
     wreck(ALONE, LOSSY_STORM, "PASS FAIL", "pause-counted every-pause-counted",
           "Ethernet60 priority 0: expected more than 0 PFC frames in the receive counter, got 0"),
+    wreck(SECOND, LOSSY_STORM, "FAIL PASS", "no-storm-detected test-unaffected",
+          "Ethernet32 priority 3: expected no storm detected in a storm of 802.3x pause frames, got one"),
+    wreck(SIXTEENTH, LOSSY_STORM, "FAIL PASS", "no-storm-detected test-unaffected",
+          "Ethernet120 priority 4: expected no storm detected in a storm of PFC without an enable bit, got one"),
     wreck(NERVOUS, LOSSY_STORM, "FAIL PASS", "no-storm-detected background-unaffected",
           "Ethernet80 priority 3: expected no storm detected, got one"),
     wreck(STOPPING, OTHER_PORT, "FAIL -", "storm-detected restoration-counted restored",

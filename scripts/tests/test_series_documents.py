@@ -82,7 +82,7 @@ def test_each_family_has_its_preconditions(documents: dict[str, str]) -> None:
         assert all(one in said for one in always), f"{name}: {[one for one in always if one not in said]}"
         assert "None by hand" not in document, name
     assert "tests/priority/<testbed>-lossless.json" in documents["core-6"]
-    for case in ("LSET-4", "TAG-1", "HEAD-4", "SENT-3", "M2O-7", "WD-8", "FLAP-6"):
+    for case in ("LSET-4", "TAG-1", "HEAD-4", "SENT-3", "M2O-7", "WD-8"):
         found = [one for one in preconditions([case]) if CHANGED in one]
         assert found, f"{case} changes the configuration: --pfc-change-config is not asked for"
     assert preconditions(["SPEED-1"])[-1].startswith("SPEED-1: a faster tx port")

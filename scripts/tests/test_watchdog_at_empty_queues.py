@@ -14,8 +14,9 @@ from tests.common.pfc.cases.watchdog.all_to_all import DROP_ALL_TO_ALL
 from tests.common.pfc.cases.watchdog.repeated import REPEATED
 from tests.common.pfc.record.case import PlanCase
 from tests.common.pfc.record.verdict import Status
+from tests.common.pfc.sweep.watchdog_all_ports import WATCHDOG_ALL_PORTS
 
-pytestmark = pytest.mark.slow("a testbed of its own, and storms: three quarters of a minute")
+pytestmark = pytest.mark.slow("a testbed of its own, and storms: a minute and a half")
 FILE = "needs_frames.py"
 NEEDS_FRAMES = '''
 from dataclasses import replace
@@ -61,3 +62,12 @@ def test_taken_for_one_that_needs_none_it_fails(testbed: Testbed) -> None:
 def test_it_passes(testbed: Testbed, plan: PlanCase) -> None:
     become(testbed, "mellanox")
     assert outcome(testbed, plan) == ({Status.PASS}, [])
+
+
+def test_all_its_ports_pass_together(testbed: Testbed) -> None:
+    become(testbed, "mellanox")
+    with watchdog_stopped(testbed) as bench:
+        found = bench.full_load(WATCHDOG_ALL_PORTS)
+    verdicts = [verdict for one in found.values() for verdict in one.verdicts]
+    assert [message for verdict in verdicts for message in verdict.messages] == []
+    assert len(found) == 32 and {verdict.status for verdict in verdicts} == {Status.PASS}

@@ -1,12 +1,12 @@
-"""FLAP-1 to FLAP-4: the link of the port under test goes down and comes up again, with and without a pause storm. Then
-PFC-1's steps must find the port as ever."""
+"""FLAP-1 to FLAP-4 and FLAP-8: the link of the port under test goes down and comes up again, with and without a pause
+storm. Then PFC-1's steps must find the port as ever."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from math import ceil, floor
@@ -19,7 +19,7 @@ from ..lab.generator import SETTLE_S, Traffic
 from ..lab.generator_ports import set_links
 from ..lab.lab import Lab
 from ..lab.restore import put_back_or_raise
-from ..lab.watchdog import DROP, Timers, Watchdog
+from ..lab.watchdog import OPERATIONAL, STORMED, Watchdog
 from ..model.arithmetic import MAX_QUANTA, storm_fps
 from ..model.checking import (
     COUNTER, at_most, at_port, at_priority, at_queue, error_unless, everything_received, fail_unless, no_pause_sent,
@@ -39,10 +39,13 @@ from .engine import Table, sending, settled_counters, unmet, with_late_counts
 from .data_loads import DataLoad, data_flows
 from .parts import CasePart, RunInParts, in_parts
 from .pauses import pause_lossless
+from .storm_length import storm_held
 from .switch_counters import PORTS, port_counts
 from .targets import all_lossless
 from .validity import counters_kept, load_applied, watchdog_stopped
-from .watchdog.steps import watching_pair
+from .watchdog.checks import DATA_S, lead_s, storm_unbroken
+from .watchdog.steps import TIMERS, watching_pair
+from .watchdog.watched import all_watched
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +53,7 @@ QUIET = PlanCase("flap-without-storm", "FLAP-1")
 IN_STORM = PlanCase("flap-in-storm", "FLAP-2")
 SHUTDOWN = PlanCase("shutdown-in-storm", "FLAP-3")
 UP_IN_STORM = PlanCase("link-up-in-storm", "FLAP-4")
+WATCHED = PlanCase("flap-with-watchdog", "FLAP-8")
 TEST_PERCENT = BACKGROUND_PERCENT = 25
 FRAME_BYTES = 1024
 LEAD_S = 1.0  # storm before data, data before the link goes down
@@ -61,6 +65,8 @@ LATE_UP_S = Fraction(1, 10)  # on hardware a generator's storm may go on so long
 BEFORE = "before the flap"
 DOWN = "while the link was down"
 UP = "when the link had come up"
+DETECTED = "when the storm must have been detected under the link that had come up"
+STILL = "while the storm went on under the link that had come up"
 AFTER = "after the flap"
 ALSO = {"data": PORTS}
 
@@ -69,19 +75,31 @@ Switch = Callable[[bool], None]  # takes the link down (False) or up (True)
 
 @dataclass(frozen=True)
 class LinkDown:
-    """How the link goes down: in a storm or not, by the switch's configuration or the generator's end of the link; and
-    whether storm and data are still there when it comes up."""
+    """How the link goes down: in a storm or not, by the switch's configuration or the generator's end of the link;
+    whether storm and data are still there when it comes up, and whether the watchdog runs, which must have detected
+    the storm before. `words`: of a case with several flaps, which one this is."""
 
     in_storm: bool
     by_switch: bool = False
     comes_up_in_storm: bool = False
+    watched: bool = False
+    words: str = ""
+
+    @property
+    def lead_s(self) -> float:
+        """How long storm and data run before the link goes down."""
+        return lead_s(TIMERS) if self.in_storm and self.watched else LEAD_S
 
 
-LINKS_DOWN: Mapping[PlanCase, LinkDown] = {
-    QUIET: LinkDown(in_storm=False),
-    IN_STORM: LinkDown(in_storm=True),
-    SHUTDOWN: LinkDown(in_storm=True, by_switch=True),
-    UP_IN_STORM: LinkDown(in_storm=True, comes_up_in_storm=True),
+LINKS_DOWN: Mapping[PlanCase, tuple[LinkDown, ...]] = {
+    QUIET: (LinkDown(in_storm=False, watched=True),),
+    IN_STORM: (LinkDown(in_storm=True),),
+    SHUTDOWN: (LinkDown(in_storm=True, by_switch=True),),
+    UP_IN_STORM: (LinkDown(in_storm=True, comes_up_in_storm=True),),
+    WATCHED: (
+        LinkDown(in_storm=True, watched=True, words="the storm ended with the link"),
+        LinkDown(in_storm=True, comes_up_in_storm=True, watched=True, words="the storm went on"),
+    ),
 }
 
 
@@ -96,12 +114,15 @@ class FlapRun(CaseRun):
         quiet: the counters when the traffic before and in the flap had ended, the link up again.
         watched: the watchdog's statistics when it had been started; None: it was not.
         exact: whether flows go on at the instant at which their link comes up.
+        in_storm: the counters in a storm that the watchdog must have detected: before the link went down; where the
+            storm goes on, twice more when it has come up. None: no watchdog runs, or there is no storm.
     """
 
     still_down: DutCounters
     quiet: DutCounters
     watched: DutCounters | None
     exact: bool
+    in_storm: tuple[DutCounters, ...] = field(default=(), kw_only=True)
 
     @property
     def port(self) -> str:
@@ -127,13 +148,14 @@ class FlapRun(CaseRun):
         """Whether storm and data were still there when the link came up."""
         return UP in self.phases
 
-    def gained(self, *roles: Role) -> list[FlowStats]:
-        """What flows of these roles sent and received from when the link was down until it had been up for a while."""
-        down = self.phases[DOWN]
+    def gained(self, role: Role, since: str = DOWN, until: str = UP) -> list[FlowStats]:
+        """What flows of a role sent and received between two moments: from when the link was down until it had been up
+        for a while."""
+        first = self.phases[since]
         return [
-            replace(flow, frames_tx=flow.frames_tx - down[flow.plan.name].frames_tx,
-                    frames_rx=flow.frames_rx - down[flow.plan.name].frames_rx)
-            for flow in self.flows(UP, *roles)
+            replace(flow, frames_tx=flow.frames_tx - first[flow.plan.name].frames_tx,
+                    frames_rx=flow.frames_rx - first[flow.plan.name].frames_rx)
+            for flow in self.flows(until, role)
         ]
 
     @property
@@ -159,22 +181,26 @@ class FlapRun(CaseRun):
         }
 
 
-def measure(lab: Lab, target: Target, before: DutCounters, way: LinkDown) -> RunInParts:
-    """The flap, and PFC-1's steps after it: not where the flap was no measurement, or left something wrong, as they
-    would measure what is known already.
+def measure(lab: Lab, target: Target, before: DutCounters, ways: Sequence[LinkDown]) -> RunInParts:
+    """The flaps, and PFC-1's steps after them: nothing more where a flap was no measurement, or left something wrong,
+    as that would measure what is known already.
 
     Raises:
         QualificationError: a step could not be done, or the link did not come up again. However this ends no traffic
             runs on, the link is told to be up, and the watchdog is stopped.
     """
-    flap = with_late_counts(lab, measure_flap(lab, way, target, before), flap_validity, judge_flap)
-    own = CasePart(flap, flap_validity, judge_flap)
-    if unmet([*flap_validity(flap), *judge_flap(flap)]):
-        return RunInParts((own,), settled=None)
-    pauses = storm_sequence.measure(lab, pfc_1_at_its_load(lab, target), flap.after)
+    parts: list[CasePart[Any]] = []
+    for way in ways:
+        flap = with_late_counts(lab, measure_flap(lab, way, target, before), flap_validity, judge_flap)
+        key = f"flap_{len(parts) + 1}" if parts else ""
+        parts.append(CasePart(flap, flap_validity, judge_flap, key, way.words))
+        if unmet([*flap_validity(flap), *judge_flap(flap)]):
+            return RunInParts(tuple(parts), settled=None)
+        before = flap.after
+    pauses = storm_sequence.measure(lab, pfc_1_at_its_load(lab, target), before)
     pauses = with_late_counts(lab, pauses, checks.validity, checks.judge)
     afterwards = CasePart(pauses, checks.validity, checks.judge, "afterwards")
-    return RunInParts((own, afterwards), pauses.after)
+    return RunInParts((*parts, afterwards), pauses.after)
 
 
 def pfc_1_at_its_load(lab: Lab, target: Target) -> Scenario:
@@ -186,11 +212,14 @@ def pfc_1_at_its_load(lab: Lab, target: Target) -> Scenario:
 def measure_flap(lab: Lab, way: LinkDown, target: Target, before: DutCounters) -> FlapRun:
     """Traffic, the flap in it, and the same traffic after it."""
     traffic = flap_traffic(lab, way, target)
+    stormed: list[DutCounters] = []
     with watching_pair(lab) as watchdog:
         with sending(lab, traffic):
             with switched_link(lab, way.by_switch) as switch:
-                watched = None if way.in_storm else _watch(watchdog)
-                phases = {BEFORE: _send_before(lab, traffic)}
+                watched = _watch(watchdog) if way.watched else None
+                phases = {BEFORE: _send_before(lab, traffic, way.lead_s)}
+                if way.in_storm and way.watched:
+                    stormed.append(watchdog.counters())
                 switch(False)
                 down = settled_counters(lab, _settling_s(lab), ALSO)
                 still_down = settled_counters(lab, also=ALSO)
@@ -201,12 +230,17 @@ def measure_flap(lab: Lab, way: LinkDown, target: Target, before: DutCounters) -
                 switch(True)
             if way.comes_up_in_storm:
                 phases[UP] = _stay_up(lab, target, phases[DOWN])
+                if way.watched:
+                    stormed += _stay_stormed(lab, watchdog, phases)
                 lab.generator.stop()
+            if stormed:
+                lab.clock.sleep(TIMERS.latest_restoration_s + SETTLE_S)
             quiet = settled_counters(lab)
             phases[AFTER] = _send_after(lab, traffic)
         lab.clock.sleep(lab.delays.port_s)
         after = lab.dut.counters() if watched is None else watchdog.stop()
-    return FlapRun(lab.subject, before, down, after, target, phases, still_down, quiet, watched, lab.clock.exact)
+    return FlapRun(lab.subject, before, down, after, target, phases, still_down, quiet, watched, lab.clock.exact,
+                   in_storm=tuple(stormed))
 
 
 def _settling_s(lab: Lab) -> float:
@@ -216,15 +250,15 @@ def _settling_s(lab: Lab) -> float:
 
 
 def _watch(watchdog: Watchdog) -> DutCounters:
-    watchdog.start(Timers(DROP))
+    watchdog.start(TIMERS)
     return watchdog.counters()
 
 
-def _send_before(lab: Lab, traffic: Traffic) -> Stats:
+def _send_before(lab: Lab, traffic: Traffic, seconds: float) -> Stats:
     """Storm and data, which run on."""
     names = traffic.names(Role.STORM, Role.CLEAN)
     lab.generator.start(names)
-    lab.clock.sleep(LEAD_S)
+    lab.clock.sleep(seconds)
     return lab.generator.stats(names)
 
 
@@ -238,6 +272,17 @@ def _stay_up(lab: Lab, target: Target, down: Stats) -> Stats:
     wait_for(pass_again, LINK_DEADLINE_S, lab.clock)
     lab.clock.sleep(UP_S)
     return lab.generator.stats(down)
+
+
+def _stay_stormed(lab: Lab, watchdog: Watchdog, phases: dict[str, Stats]) -> list[DutCounters]:
+    """The same storm and data once the storm must have been detected and all is counted that came of what was held
+    until then, and a while later: the counters, twice."""
+    counters = []
+    for moment, seconds in ((DETECTED, _settling_s(lab)), (STILL, DATA_S + lab.delays.port_s)):
+        lab.clock.sleep(seconds)
+        counters.append(watchdog.counters())
+        phases[moment] = lab.generator.stats(phases[UP])
+    return counters
 
 
 def _send_after(lab: Lab, traffic: Traffic) -> Stats:
@@ -305,7 +350,8 @@ def flap_traffic(lab: Lab, way: LinkDown, target: Target) -> Traffic:
     data += [DataLoad("Data After", role, priorities, percent, AFTER_S, FRAME_BYTES)
              for role, percent, priorities in loads]
     down_s = _settling_s(lab) + lab.delays.port_s
-    waits_s = 2 * LINK_DEADLINE_S + LEAD_S + UP_S + down_s if way.comes_up_in_storm else 0.0
+    up_s = UP_S + (DATA_S + down_s if way.watched else 0.0)
+    waits_s = 2 * LINK_DEADLINE_S + way.lead_s + up_s + down_s if way.comes_up_in_storm else 0.0
     storms = [storm_sequence.pause_storm(lab, target, waits_s)] if way.in_storm else []
     return lab.builder.build([*storms, *data_flows(lab, data)])
 
@@ -321,6 +367,8 @@ def flap_validity(run: FlapRun) -> Iterator[Check]:
     yield from load_applied(run.subject, run.flows(BEFORE, Role.CLEAN), run.pfc_sent, BEFORE, [Role.CLEAN])
     if run.comes_up_in_storm:
         yield from came_up_in_storm(run)
+    if STILL in run.phases:
+        yield from stayed_stormed(run)
     pauses = changed(run.quiet.pfc_tx, run.after.pfc_tx, run.subject.pair.tx.port)
     for flow in run.flows(AFTER):
         held = pauses[priority_of(flow)] >= pauses_to_hold(run.subject, flow)
@@ -339,6 +387,22 @@ def came_up_in_storm(run: FlapRun) -> Iterator[Check]:
     yield from storm_sent(place, run.gained(Role.STORM), floor(fps * due_s * Fraction(99, 100)))
 
 
+def stayed_stormed(run: FlapRun) -> Iterator[Check]:
+    """The storm had no gap, and there was data in it, unless the switch held it: that is judged."""
+    place = at_port(run.subject)
+    yield from storm_unbroken(place, run.flows(STILL, Role.STORM))
+    yield from storm_held(run, place, run.gained(Role.STORM, DETECTED, STILL), DATA_S)
+    pauses = _sent_in_storm(run)
+    for flow in run.gained(Role.CLEAN, DETECTED, STILL):
+        met = flow.frames_tx > 0 or pauses[priority_of(flow)] > 0
+        yield error_unless("load-applied", at_priority(run.subject, priority_of(flow)), met, f"data {STILL}", "none")
+
+
+def _sent_in_storm(run: FlapRun) -> Sequence[int]:
+    """The pauses for the sender while the watchdog acted under the link that had come up, by priority."""
+    return changed(run.in_storm[1].pfc_tx, run.in_storm[2].pfc_tx, run.subject.pair.tx.port)
+
+
 def judge_flap(run: FlapRun) -> Iterator[Check]:
     """What a flap must leave."""
     when = "once the link was up again, without a storm"
@@ -346,11 +410,13 @@ def judge_flap(run: FlapRun) -> Iterator[Check]:
     ended = "flows-after-flap" if run.comes_up_in_storm else "pause-ended-with-link"
     yield from everything_received(ended, run.subject, test, when)
     yield from everything_received("flows-after-flap", run.subject, background, when)
-    if run.comes_up_in_storm:
+    if run.comes_up_in_storm and not run.in_storm:
         yield from held_from_the_first(run)
     yield from _nothing_counted(run)
     yield from nobody_held(run)
-    yield from _no_storm(run)
+    yield from (detected_and_over(run) if run.in_storm else _no_storm(run))
+    if STILL in run.phases:
+        yield from dropped_again(run)
 
 
 def held_from_the_first(run: FlapRun) -> Iterator[Check]:
@@ -390,7 +456,7 @@ def nobody_held(run: FlapRun) -> Iterator[Check]:
     yield from no_pause_sent("no-other-back-pressure", run, (one for one in PRIORITIES if one not in run.tested))
     if not run.exact and _is_any_slower(run):
         return
-    first = run.before if run.exact and run.watched is not None else run.during
+    first = run.before if run.exact and run.watched is not None and not run.in_storm else run.during
     last = run.still_down if run.comes_up_in_storm else run.after
     sent = changed(first.pfc_tx, last.pfc_tx, tx)
     for priority in run.tested:
@@ -412,6 +478,35 @@ def _no_storm(run: FlapRun) -> Iterator[Check]:
             yield none_of("no-storm-detected", place, "storms detected around a flap without a storm", storms)
 
 
+def detected_and_over(run: FlapRun) -> Iterator[Check]:
+    """The watchdog has the queues in storm before the flap, and when the storm goes on under the link that has come up:
+    it may have been over meanwhile, and detected again. Once it is over they work again."""
+    for priority in run.tested:
+        place = at_priority(run.subject, priority)
+        queue = f"{run.port}:{priority}"
+        for reading, when in zip(run.in_storm, (BEFORE, DETECTED, STILL)):
+            status = reading.watchdog.get(queue, NEVER_STORMED).status
+            yield fail_unless("storm-detected", place, status == STORMED, f"the queue {STORMED} {when}", status)
+        status = run.after.watchdog.get(queue, NEVER_STORMED).status
+        expected = f"the queue {OPERATIONAL} after storm and flap"
+        yield fail_unless("restored", place, status == OPERATIONAL, expected, status)
+
+
+def dropped_again(run: FlapRun) -> Iterator[Check]:
+    """The action is on the queues under a link that has come up in the storm, as before: nothing gets out, and nobody
+    is held."""
+    tx = run.subject.pair.tx.port
+    pauses = _sent_in_storm(run)
+    for flow in run.gained(Role.CLEAN, DETECTED, STILL):
+        priority = priority_of(flow)
+        if priority not in run.tested:
+            continue
+        yield none_of("dropped-in-storm", at_priority(run.subject, priority), f"frames received {STILL}",
+                      flow.frames_rx)
+        yield none_of("no-back-pressure", at_priority(run.subject, priority, tx),
+                      f"PFC frames sent out of {tx} {STILL}", pauses[priority])
+
+
 def _links(run: FlapRun) -> Iterator[Check]:
     """The link was up, then down for as long as it was meant to be, then up; the other one was never down."""
     moments = (("before", run.before, True), ("in", run.during, False), ("at the end of", run.still_down, False),
@@ -424,4 +519,7 @@ def _links(run: FlapRun) -> Iterator[Check]:
             yield error_unless("link-flapped", at_port(run.subject, port), (seen == "up") == wanted, expected, seen)
 
 
-CASES: Table = {case: in_parts(partial(measure, way=way), all_lossless) for case, way in LINKS_DOWN.items()}
+CASES: Table = {
+    case: in_parts(partial(measure, ways=ways), all_watched if case is WATCHED else all_lossless)
+    for case, ways in LINKS_DOWN.items()
+}

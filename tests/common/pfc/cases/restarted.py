@@ -32,7 +32,7 @@ from .watchdog import actions, checks
 from .watchdog.checks import WatchdogRun
 from .watchdog.repeated import storm_and_data
 from .watchdog.steps import TIMERS, until_detected, watching_pair
-from .watchdog.watched import all_watched_changeable
+from .watchdog.watched import all_watched
 
 SHARED_AFTERWARDS = PlanCase("shutdown-then-congestion", "FLAP-5")
 SHUTDOWN_WATCHED = PlanCase("shutdown-with-watchdog", "FLAP-6")
@@ -100,6 +100,6 @@ def judge_interrupted(run: WatchdogRun) -> Iterator[Check]:
 
 CASES: Table = {
     SHARED_AFTERWARDS: after_a_restart(MANY_TO_ONE[TOO_MUCH_OF_BOTH]),
-    SHUTDOWN_WATCHED: in_parts(restart_in_storm, all_watched_changeable),
+    SHUTDOWN_WATCHED: in_parts(restart_in_storm, all_watched),
     HELD_AFTERWARDS: after_a_restart(storm_case(pfc_1_at_its_load, all_lossless)),
 }

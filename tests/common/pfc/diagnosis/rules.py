@@ -297,7 +297,7 @@ def _since_a_shutdown(found: Symptoms) -> bool:
     """Whether something is wrong in FLAP alone, and there from the first case on that shuts the port down: FLAP-3,
     where pauses held in FLAP-2, in which the link alone goes down."""
     held = any((plan_id, name) == ("FLAP-2", "blocked-while-paused") for plan_id, name, _ in found.passed)
-    since = ("FLAP-3", "FLAP-4") if held else ()
+    since = ("FLAP-3", "FLAP-4", "FLAP-8") if held else ()
     return found.only(*since, "FLAP-5", "FLAP-6", "FLAP-7")
 
 
@@ -402,6 +402,8 @@ WATCHDOG = (
          _both(_all("dropped-in-storm"), _none("sender-not-held", "no-back-pressure"))),
     Rule("the watchdog detects no further storm on {who} after one beside another port's", ("stormed-queues",),
          lambda found: found.only("WD-6", "WD-7") and not found.saying("the first to have a storm").bad),
+    Rule("the watchdog detects no storm on {who} any more once the port's link has gone down in one",
+         ("storm-detected",), _only("FLAP-8"), _text("under the link that had come up")),
     Rule("the watchdog detects a storm on {who}, but does not show the queue as stormed", ("storm-detected",),
          _none("storm-counted", "dropped-in-storm", "stormed-queues")),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
@@ -410,6 +412,8 @@ WATCHDOG = (
     Rule("the watchdog restores {who} later than it is told to, by the state of its queues", ("restored",),
          _both(_only("WD-7"), _none("storms-counted"))),
     Rule("the watchdog does not restore {who} after the storm", ("restored",)),
+    Rule("the watchdog's action on {who} is gone once the port's link has gone down in the storm and come up",
+         ("dropped-in-storm", "no-back-pressure"), _only("FLAP-8")),
     Rule("the watchdog detects storms on {who} later than it is told to, beside those of another port",
          ("dropped-in-storm",), _both(_only("WD-6"), _none("stormed-queues", "stormed-queues-later")),
          is_certain=False),
@@ -554,7 +558,7 @@ RULES = (
     Rule("more frames of {who} arrive than are sent", ("clean-flow", *LOST), picks=_too_many),
     Rule("frames of {who} are lost on their way out, also without any storm", ("clean-flow",)),
     *KINDS_OF_FRAMES,
-    *(rule.where(_only("WD", "FLAP-1", "FLAP-6", "LSET-11")) for rule in WATCHDOG),
+    *(rule.where(_only("WD", "FLAP-1", "FLAP-6", "FLAP-8", "LSET-11")) for rule in WATCHDOG),
     *PAUSES_OBEYED,
     Rule(lambda found: f"frames of {found.who} are lost on their way out, also without a storm, where they have one"
          f" thing in common, and no others: {found.words(ONE_KIND)}", ("resumed",), _only("PAIRS"),

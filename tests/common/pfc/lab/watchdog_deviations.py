@@ -86,6 +86,12 @@ DEVIATIONS = (
         date(2026, 11, 21),
     ),
     Deviation(
+        "watchdog-judges", ("cisco-8000",), "instants",
+        "a queue that is paused at a poll is stormed there, whatever came between (sonic-swss"
+        " pfc_detect_cisco-8000.lua)",
+        date(2026, 11, 30),
+    ),
+    Deviation(
         "watchdog-judges", (), "polls",
         "an interval that is paused in part may count as a whole one (sonic-swss pfc_detect_*.lua)",
         date(2026, 11, 21),
@@ -130,3 +136,8 @@ def counts_pauses_to_restore(asic: str) -> bool:
 def judges_whole_intervals(asic: str) -> bool:
     """Whether the watchdog counts only polling intervals that are paused from end to end."""
     return deviation("watchdog-judges", asic, DEVIATIONS).value == "intervals"
+
+
+def judges_instants(asic: str) -> bool:
+    """Whether the watchdog looks at nothing but the moments of its polls."""
+    return deviation("watchdog-judges", asic, DEVIATIONS).value == "instants"

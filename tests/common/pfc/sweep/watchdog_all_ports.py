@@ -9,7 +9,7 @@ from math import ceil
 
 from ..cases.engine import Finding, finding_of, sending
 from ..cases.watchdog.checks import DATA_S, WatchdogRun, acted, detected, lead_s, restored, validity, works_again
-from ..cases.watchdog.steps import storms_and_again
+from ..cases.watchdog.steps import early_flows, storms_and_again
 from ..cases.watchdog.watched import NEEDS, watched
 from ..lab.lab import Lab
 from ..lab.otg_config import TrafficBuilder
@@ -19,6 +19,7 @@ from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.qos import PortQos
 from ..model.scenario import Scenario
+from ..model.traffic import FlowPlan
 from ..record.case import PlanCase
 from ..record.verdict import Check
 from . import port_sweep as sweep
@@ -52,12 +53,18 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     if not is_in_software(lab.subject.asic):
         raise QualificationError(f"{lab.dut.name}: SWEEP-3 needs {NEEDS}, found a watchdog in hardware")
     parts = full_parts(labs, scenario, LOAD_PERCENT)
-    traffic = whole.build([flow for part in parts for flow in part.flows()])
+    traffic = whole.build([flow for part in parts for flow in (*part.flows(), *_early(part))])
     lossless = tuple(sorted({priority for part in parts for priority in part.scenario.tested}))
     with watching(lab.dut, lab.clock, [part.lab.port for part in parts], lossless) as watchdog, sending(lab, traffic):
         watchdog.start(TIMERS)
         run = storms_and_again(lab, traffic, watchdog, TIMERS, lossless, before)
     return [finding_of(lab, _own(part, run), validity, judge) for part in parts]
+
+
+def _early(part: FullPart) -> list[FlowPlan]:
+    """What a port's storm begins with where no empty queue is stormed."""
+    pair = part.lab.subject.pair
+    return early_flows(part.lab, part.scenario.tested, pair.tx.port, pair.rx.port)
 
 
 def _own(part: FullPart, run: WatchdogRun) -> WatchdogRun:

@@ -34,6 +34,7 @@ def test_the_families_deviations_are_among_them():
                                "sent-pause-unused-times": "any", "watchdog-drops-what-comes-in": "no",
                                "watchdog-forwards": "no", "watchdog-action-changes": "no",
                                "watchdog-detects-at-empty-queue": "no", "watchdog-counts-pauses-to-restore": "no",
+                               "watchdog-judges": "instants",
                                "all-drops-read": "no"}),
     ("vs", HARDWARE, {"line_percent": 99, "load_tolerance_percent": 1, "count_tolerance_percent": 1,
                       "storm_limit_s": 60, "whole_seconds": True}),

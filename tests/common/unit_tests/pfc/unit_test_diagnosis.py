@@ -315,6 +315,12 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"FLAP-6": [("restored", "the queue operational after the storm (after the port was started)", "stormed"),
                  ("resumed", "all 100 frames received after the storm (after the port was started)", 0)]},
      "the watchdog does not restore priority 3 after the storm"),
+    ({"FLAP-8": [("storm-detected", "the queue stormed when the storm must have been detected under the link that had"
+                  " come up (the storm went on)", "operational"),
+                 ("no-back-pressure", "0 PFC frames sent out of Ethernet64 while the storm went on", 900)]},
+     "the watchdog detects no storm on priority 3 any more once the port's link has gone down in one"),
+    ({"FLAP-8": [("no-back-pressure", "0 PFC frames sent out of Ethernet64 while the storm went on", 900)]},
+     "the watchdog's action on priority 3 is gone once the port's link has gone down in the storm and come up"),
     ({"HEAD-1": [("nothing-lost", "all 361 frames received, senders going on for 1757 quanta", 338)],
       "M2O-1": [("nothing-lost", "all 361 frames received", 338)]},
      "frames of priority 3 are dropped although there is room for them"),

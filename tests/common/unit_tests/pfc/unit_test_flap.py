@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from tests.common.pfc.cases.flap import (
-    AFTER, BEFORE, DOWN, UP, FlapRun, came_up_in_storm, flap_validity, held_from_the_first, nobody_held,
-    switched_link,
+    AFTER, BEFORE, DETECTED, DOWN, STILL, UP, FlapRun, came_up_in_storm, detected_and_over, dropped_again,
+    flap_validity, held_from_the_first, nobody_held, stayed_stormed, switched_link,
 )
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.reservation import Reservation
+from tests.common.pfc.model.counters import WatchdogRow
 from tests.common.pfc.model.errors import SwitchUnreachable
 from tests.common.pfc.model.ports import PortState
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
@@ -155,4 +156,45 @@ def test_nobody_is_paused_for_a_port_whose_link_is_down(gains, ways, failed):
     """A pause as the link goes down is right where a storm held frames, or time is not exact; one that comes while it
     is down is not, unless frames may be flooded to a slower port. Lossy priorities have none at any time."""
     found = sent_too_many(gains, **ways)
+    assert found == failed, found
+
+
+def in_a_watched_storm(leaked=0, pauses=0, statuses=("stormed",) * 3, after="operational", sent=1000, storm=20_000):
+    """The checks that fail where the link comes up in a storm that the watchdog has to detect: so much is received,
+    and counted, in the while after that."""
+    dut = Dut(FakeHost(FakeWorld()))
+    subject, first = plan_port(dut, TESTER_PORTS, "Ethernet0", None).subject, dut.counters()
+
+    def reading(status, more=0):
+        """Counters with so many more pauses for the sender."""
+        counts = tuple(count + more * (number == 3) for number, count in enumerate(first.pfc_tx["Ethernet64"]))
+        rows = {"Ethernet0:3": WatchdogRow(status, 1, 0)}
+        return replace(first, watchdog=rows, pfc_tx={**first.pfc_tx, "Ethernet64": counts})
+
+    plans = FlowPlan("3", Role.CLEAN, 3, 1024, 25.0), FlowPlan("storm", Role.STORM, None, 64, fps=5960,
+                                                               pause=pfc_frame((3,), 65535))
+    gains = {plans[0]: (sent, leaked), plans[1]: (storm, 0)}
+    early = {plan.name: FlowStats(plan, True, 7, 7) for plan in plans}
+    late = {plan.name: FlowStats(plan, True, 7 + tx, 7 + rx) for plan, (tx, rx) in gains.items()}
+    stormed = reading(statuses[0]), reading(statuses[1]), reading(statuses[2], pauses)
+    phases = {DETECTED: early, STILL: late}
+    run = FlapRun(subject, first, first, reading(after), (3,), phases, first, first, first, True, in_storm=stormed)
+    made = (*stayed_stormed(run), *detected_and_over(run), *dropped_again(run))
+    return [check.name for check in made if check.status is not Status.PASS]
+
+
+@pytest.mark.parametrize(("ways", "failed"), [
+    ({}, []),
+    ({"leaked": 1}, ["dropped-in-storm"]),
+    ({"pauses": 1}, ["no-back-pressure"]),
+    ({"statuses": ("operational", "stormed", "stormed")}, ["storm-detected"]),
+    ({"statuses": ("stormed", "operational", "operational")}, ["storm-detected"] * 2),
+    ({"after": "stormed"}, ["restored"]),
+    ({"sent": 0}, ["load-applied"]),
+    ({"sent": 0, "pauses": 9}, ["no-back-pressure"]),
+    ({"storm": 5000}, ["storm-ran"]),
+])
+def test_a_watchdog_goes_on_under_a_link_that_comes_up_in_a_storm(ways, failed):
+    """How often it detected the storm is not asked; that it acts is."""
+    found = in_a_watched_storm(**ways)
     assert found == failed, found

@@ -1,10 +1,11 @@
 """Pauses that are no storm for the watchdog, and storms that are short."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from tests.common.pfc.cases.watchdog.quiet import WALL_TIMERS, ShortPause, longest_s, start_pauses
+from tests.common.pfc.cases.watchdog.quiet import WALL_TIMERS, ShortPause, longest_s, short_pauses, start_pauses
 from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
 from tests.common.pfc.cases.watchdog.steps import TIMERS
 from tests.common.pfc.lab.dut import Dut
@@ -71,3 +72,27 @@ def test_short_storms_meet_data():
     assert len(run.flows("over", Role.STORM)) == SHORT_STORMS, run.phases
     assert [flow.plan.priority for flow in data] == [3, 4] * SHORT_STORMS, data
     assert not any(flow.transmitting for flow in data) and all(flow.frames_tx for flow in data), data
+
+
+@pytest.mark.parametrize(("asic", "exact", "singles", "busy"), [
+    ("broadcom", True, 30, 2682), ("broadcom", False, 300, 3 * 2682), ("mellanox", True, 30, 1788),
+    ("marvell-teralynx", False, 300, 3 * 1788), ("cisco-8000", True, 30, 0), ("cisco-8000", False, 30, 0),
+])
+def test_pauses_that_leave_time_between_them_are_no_storm_by_the_rule_of_the_platform(asic, exact, singles, busy):
+    """Where a moment is judged, pauses are too few for the time of a detection; else some time is left in each
+    interval, a fifth of it where only that counts."""
+    world = FakeWorld()
+    dut = Dut(FakeHost(world))
+    plan = plan_port(dut, TESTER_PORTS, "Ethernet0", None)
+    clock = SimpleNamespace(exact=exact)
+    lab = open_lab(replace(plan, subject=replace(plan.subject, asic=asic)), dut, FakeApi(world), FakeClock(world))
+    pauses = short_pauses(replace(lab, clock=clock), (3, 4), TIMERS if exact else WALL_TIMERS)
+    found = {" ".join(pause.flow.name.split()[:2]): pause for pause in pauses}
+    assert found["Single Pauses"].flow.frames == singles, found
+    assert [pause.flow.frames for name, pause in found.items() if name == "Busy Pauses"] == [busy] * bool(busy), found
+    holding = [pause for pause in pauses if "Resumes" not in pause.flow.name]
+    assert all(one.end_s(100_000) < other.start_s for one, other in zip(holding, holding[1:])), holding
+    resumes = [pause for pause in pauses if "Resumes" in pause.flow.name]
+    assert all(pause.start_s < found["Busy Pauses"].start_s for pause in resumes), resumes
+    assert all(pause.end_s(100_000) > found["Busy Pauses"].end_s(100_000) + 0.1 for pause in resumes), resumes
+    assert all(pause.flow.delay_ns == round(pause.start_s * 1e9) * exact for pause in pauses), pauses

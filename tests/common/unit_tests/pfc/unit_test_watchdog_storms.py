@@ -9,10 +9,13 @@ from tests.common.pfc.cases.parts import judge
 from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
 from tests.common.pfc.cases.watchdog.actions import _pauses_counted
 from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
+from tests.common.pfc.cases.watchdog.beside import pausing_nobody
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped, kept_lone_storm
 from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
 from tests.common.pfc.cases.watchdog.restored import storm_and_turned
+from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lab import PauseSource
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.measurement import Measurement
@@ -20,6 +23,8 @@ from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.model.scenario import Scenario, Storm
 from tests.common.pfc.model.tolerances import EXACT, HARDWARE
 from tests.common.pfc.model.traffic import FlowPlan, FlowStats, Role, pfc_frame
+from tests.common.unit_tests.pfc.fakes import FakeApi, FakeClock, FakeHost, FakeWorld, plan_port
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 from tests.common.unit_tests.pfc.unit_test_watchdog_timers import SUBJECT as PAIR
 
 FIRST, TX, SECOND = "Ethernet0", "Ethernet64", "Ethernet68"
@@ -196,3 +201,17 @@ def test_what_a_restored_port_sends_is_about_that_port(sent, name, priority):
     [check] = unmet(judge(restored_run(sent)))
     assert (check.name, check.where) == (name, f"vtb-t0-01 {FIRST} priority {priority}"), check.message
     assert "the ports having changed places" in check.message, check.message
+
+
+def test_frames_that_pause_nobody_come_with_data_of_lossless_priorities():
+    """Where no such data gets to the port there is none whose queue could be in storm."""
+    world = FakeWorld()
+    dut = Dut(FakeHost(world))
+    lab = open_lab(plan_port(dut, TESTER_PORTS, "Ethernet0", None), dut, FakeApi(world), FakeClock(world))
+    found = pausing_nobody(lab)
+    assert [(one.pause_frame().is_global, one.paused, one.tested) for one in found] == [
+        (True, (), (3, 4)), (False, (), (3, 4))], found
+    assert found[1].pause_frame().quanta == (65535,) * 8 and not found[1].pause_frame().enabled, found
+    qos = replace(lab.subject.qos, lossless=())
+    none = pausing_nobody(replace(lab, subject=replace(lab.subject, qos=qos)))
+    assert none == [], none

@@ -1,14 +1,22 @@
 """Watermarks of all ports, the pool that they are of, and the storms of a sweep of watchdogs."""
 
+from dataclasses import replace
+
 import pytest
 from tabulate import tabulate
 
 from tests.common.pfc.cases.switch_counters import group_counts
+from tests.common.pfc.lab.dut import Dut
+from tests.common.pfc.lab.planning import open_lab
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import read_port_qos
 from tests.common.pfc.sweep import watchdog_all_ports
+from tests.common.pfc.sweep.full_load import FullPart
 from tests.common.pfc.sweep.watermarks import Watermarks, ingress_pool, together
-from tests.common.unit_tests.pfc.fakes import DEVICE, make_config_db
+from tests.common.unit_tests.pfc.fakes import (
+    DEVICE, FakeApi, FakeClock, FakeHost, FakeWorld, make_config_db, plan_port,
+)
+from tests.common.unit_tests.pfc.unit_test_run import TESTER_PORTS
 
 POOL = {"ingress_lossless_pool": {"mode": "dynamic", "size": "10875072", "type": "ingress", "xoff": "4194112"}}
 
@@ -46,3 +54,15 @@ def test_storms_on_all_ports_are_on_what_each_watchdog_watches():
     row["pfcwd_sw_enable"] = ""
     with pytest.raises(QualificationError, match=f"{DEVICE} Ethernet0: SWEEP-3 needs a lossless priority that the"):
         watchdog_all_ports.scenario(read_port_qos(config_db, DEVICE, "Ethernet0"))
+
+
+@pytest.mark.parametrize(("asic", "frames"), [("mellanox", 10), ("broadcom", 0)])
+def test_storms_on_all_ports_begin_with_frames_where_no_empty_queue_is_stormed(asic, frames):
+    """Otherwise they would be detected in the data, and a correct switch would hold its senders until then."""
+    world = FakeWorld()
+    dut = Dut(FakeHost(world))
+    plan = plan_port(dut, TESTER_PORTS, "Ethernet0", None)
+    lab = open_lab(replace(plan, subject=replace(plan.subject, asic=asic)), dut, FakeApi(world), FakeClock(world))
+    flows = watchdog_all_ports._early(FullPart(lab, watchdog_all_ports.scenario(lab.subject.qos), 45))
+    found = [(flow.priority, flow.frames, flow.enters, flow.leaves) for flow in flows]
+    assert found == [(number, frames, "Ethernet64", "Ethernet0") for number in (3, 4) if frames], flows

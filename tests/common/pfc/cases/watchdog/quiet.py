@@ -9,12 +9,13 @@ from fractions import Fraction
 from ...lab.lab import Lab
 from ...lab.generator import SETTLE_S
 from ...lab.watchdog import DROP, LATE_MS, MS_PER_S, STORMED, Timers
+from ...lab.watchdog_deviations import judges_instants, judges_whole_intervals
 from ...model.arithmetic import MAX_QUANTA, holding_fps
 from ...model.checking import (
     at_priorities, at_priority, error_unless, every_pause_counted, everything_received, fail_unless,
 )
 from ...model.counters import DutCounters
-from ...model.traffic import FlowPlan, Role
+from ...model.traffic import FlowPlan, Role, pfc_frame
 from ...record.case import PlanCase, Target
 from ...record.verdict import Check
 from ..engine import Procedure, Table, sending
@@ -34,8 +35,17 @@ LONG_GAP_S = 0.2
 BURSTS = 6
 BURST_S = 0.05
 BURST_CYCLE_S = 0.15
-SINGLES = 30
-SINGLE_CYCLE_S = 0.01  # pause frames one by one, each of which lapses
+SINGLE_FPS = 100  # pause frames one by one, each of which lapses
+SINGLES_S = 0.3
+WALL_SINGLES_S = 3.0  # more than the time of a detection, for a watchdog that takes any pause for a storm
+BUSY_DETECTIONS = 5  # so many times of a detection the queues are paused most of the time, and data flows
+BUSY_PERCENT = 60
+"""How much of the time. Of an interval that is paused for more than 80 % some ask only whether no frame waits at its
+end (sonic-swss pfc_detect_marvell-teralynx.lua), and a poll may be late."""
+BUSY_PERCENT_WHOLE = 90
+"""The same where a pause that ended in an interval keeps it from counting."""
+RESUME_FPS = 50
+"""Frames that end a pause, beside pauses that lapse: one comes in each interval, whatever is counted as an end."""
 LOAD_PERCENT = 0.1  # of the line, test and background each: what a pause held drains at once, so that each is one
 TAIL_S = 1.0  # data goes on after the last pause
 WALL_GAP_S = 2.0  # between pauses on hardware: flows start up to a second after they are told to, one by one as here
@@ -63,7 +73,7 @@ def pauses_on_traffic(lab: Lab, target: Target, before: DutCounters) -> Watchdog
     """Data; the watchdog is started while it runs; short pauses; the data ends and everything must have arrived."""
     lab.subject.qos.check_reached(target)
     timers = TIMERS if lab.clock.exact else WALL_TIMERS
-    pauses = _pauses(lab, target, longest_s(timers, lab.subject.asic, lab.clock.exact))
+    pauses = short_pauses(lab, target, timers)
     data_s = LEAD_S + max(pause.end_s(lab.subject.pair.speed_mbps) for pause in pauses) + TAIL_S
     storms = [pause.flow for pause in pauses]
     traffic = lab.builder.build([*storms, *even_flows(lab, target, LOAD_PERCENT, data_s)])
@@ -90,24 +100,55 @@ def longest_s(timers: Timers, asic: str, exact: bool) -> float:
     return float(least_ms / MS_PER_S)
 
 
-def _pauses(lab: Lab, target: Target, long_s: float) -> list[ShortPause]:
-    """The pauses, from the longest to single frames, each at its time: on an exact clock they are started together."""
+def short_pauses(lab: Lab, target: Target, timers: Timers) -> list[ShortPause]:
+    """The pauses, from the longest to single frames, then many with some time between them, each at its time: on an
+    exact clock they are started together."""
     storm = pause_storm(lab, target)
     exact = lab.clock.exact
+    long_s = longest_s(timers, lab.subject.asic, exact)
     gap_s, cycle_s = (LONG_GAP_S, BURST_CYCLE_S) if exact else (WALL_GAP_S, BURST_S + WALL_GAP_S)
-    times = [(n * (long_s + gap_s), long_s) for n in range(LONG_STORMS)]
     bursts_s = LONG_STORMS * (long_s + gap_s)
+    singles_s = bursts_s + BURSTS * cycle_s
+    times = [(n * (long_s + gap_s), long_s) for n in range(LONG_STORMS)]
     times += [(bursts_s + n * cycle_s, BURST_S) for n in range(BURSTS)]
-    fps = storm.fps or 0
+    single = _single(lab, storm)
+    busy_s = singles_s + (single.frames or 0) / (single.fps or 1) + gap_s
+    pauses = [
+        *(ShortPause(start_s, replace(storm, name=f"Pause Storm {n}", frames=int((storm.fps or 0) * seconds)))
+          for n, (start_s, seconds) in enumerate(times)),
+        ShortPause(singles_s, single),
+        *_busy(lab, target, storm, busy_s, gap_s, BUSY_DETECTIONS * timers.detection_ms / MS_PER_S),
+    ]
+    return [replace(pause, flow=_own_flow(lab, pause)) for pause in pauses]
 
-    def pause(name: str, start_s: float, fps: int, frames: int) -> ShortPause:
-        delay_ns = round(start_s * 1e9) if exact else 0
-        flow = replace(storm, name=lab.builder.flow_name(name), fps=fps, frames=frames, delay_ns=delay_ns)
-        return ShortPause(start_s, flow)
 
+def _own_flow(lab: Lab, pause: ShortPause) -> FlowPlan:
+    """The flow with the port in its name, and, on an exact clock, with its time as a delay."""
+    delay_ns = round(pause.start_s * 1e9) if lab.clock.exact else 0
+    return replace(pause.flow, name=lab.builder.flow_name(pause.flow.name), delay_ns=delay_ns)
+
+
+def _single(lab: Lab, storm: FlowPlan) -> FlowPlan:
+    """Pauses one by one, each of which lapses. Where a watchdog looks at moments alone some could see one each time,
+    so there it is over before a detection."""
+    fps = min(SINGLE_FPS, round(holding_fps(MAX_QUANTA, lab.subject.pair.speed_mbps) / 2))
+    seconds = SINGLES_S if lab.clock.exact or judges_instants(lab.subject.asic) else WALL_SINGLES_S
+    return replace(storm, name="Single Pauses", fps=fps, frames=round(fps * seconds))
+
+
+def _busy(lab: Lab, target: Target, storm: FlowPlan, start_s: float, gap_s: float, seconds: float) -> list[ShortPause]:
+    """Pauses for most of the time, each of which lapses before the next, and frames that end one now and then, from
+    before them until after them. None where a watchdog looks at moments alone."""
+    asic = lab.subject.asic
+    if judges_instants(asic):
+        return []
+    percent = BUSY_PERCENT_WHOLE if judges_whole_intervals(asic) else BUSY_PERCENT
+    fps = round(holding_fps(MAX_QUANTA, lab.subject.pair.speed_mbps) * percent / 100)
+    resume = replace(storm, name="Resumes", fps=RESUME_FPS, pause=pfc_frame(target, 0))
+    around_s = seconds + 3 * gap_s
     return [
-        *(pause(f"Pause Storm {n}", start_s, fps, int(fps * seconds)) for n, (start_s, seconds) in enumerate(times)),
-        pause("Single Pauses", bursts_s + BURSTS * cycle_s, round(1 / SINGLE_CYCLE_S), SINGLES),
+        ShortPause(start_s, replace(resume, frames=round(RESUME_FPS * around_s))),
+        ShortPause(start_s + gap_s, replace(storm, name="Busy Pauses", fps=fps, frames=round(fps * seconds))),
     ]
 
 
