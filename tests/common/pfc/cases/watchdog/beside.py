@@ -61,7 +61,7 @@ def while_watched(
             for scenario in further(lab):
                 if unmet([*parts[-1].validity(run), *parts[-1].judge(run)]):
                     break
-                run = lab.pause_source.confirmed(lab, measure_scenario(lab, scenario, run.after))
+                run = measure_scenario(lab, scenario, run.after)
                 parts.append(CasePart(run, partial(_validity, validity_of_scenario),
                                       partial(_judge, _unaffected, f" {scenario.moment}"), f"storm_{len(parts) + 1}"))
         # settled: what was read last has the watchdog's rows
