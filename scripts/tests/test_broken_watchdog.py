@@ -241,6 +241,44 @@ class StopsAll(Fault):
             self.lost.clear()
             self.lost.update({port: found for port, found in self.running.items() if found is not None})
         return replace(config, watchdog=None) if config.watchdog in (self.lost.get(config.name),) else config
+
+
+class Awaiting(Fault):
+    """A queue in storm is not restored before those of other ports with this fault whose storms began later."""
+
+    name = "awaiting"
+    storms = vars(hooks).setdefault("awaiting", [])  # this file is executed for each fault anew
+
+    def watchdog_detects_beside(self, queue, ports, detects):
+        self.storms.extend([(self.scope.port, queue)] if detects else [])
+        return detects
+
+    def watchdog_restores(self, queue, restores):
+        later = self.storms[self.storms.index((self.scope.port, queue)):]
+        return restores and all(port == self.scope.port for port, _ in later)
+
+    def watchdog_undoes(self, queue, parts):
+        self.storms.remove((self.scope.port, queue))
+        return parts
+
+
+class Shared(Fault):
+    """The end of a storm of another port with this fault is taken for the end of the port's own."""
+
+    name = "shared"
+    ended = vars(hooks).setdefault("shared", {})  # this file is executed for each fault anew
+
+    def watchdog_detects(self, queue, storms, detects):
+        self.ended.pop(queue, None)
+        return detects
+
+    def watchdog_undoes(self, queue, parts):
+        self.ended[queue] = self.scope.port
+        return parts
+
+    def watchdog_sees_in_storm(self, queue, first, others, sample):
+        is_taken = self.ended.get(queue, self.scope.port) != self.scope.port
+        return replace(sample, pfc_rx=first.pfc_rx) if is_taken else sample
 ''',
 }
 # Each pair has what can be told apart in one run.
@@ -257,7 +295,7 @@ TOGETHER, RESTARTED = ("Ethernet72", HEALTHY_RX), ("Ethernet76", HEALTHY_RX)
 BUSY, UNTIMELY = ("Ethernet92", HEALTHY_RX), ("Ethernet96", "Ethernet20")
 ROOMLESS, ALONE, STOPPING = (HEALTHY_RX, "Ethernet68"), ("Ethernet60", HEALTHY_TX), ("Ethernet68", "Ethernet40")
 UNSENT, ADDED = ("Ethernet88", HEALTHY_RX), ("Ethernet112", HEALTHY_RX)
-SLOW_MISSED = UNSENT
+SLOW_MISSED, UNTAKEN = UNSENT, ("Ethernet52", HEALTHY_TX)
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -282,15 +320,17 @@ FAULTS = (
     "nervous.py:TenBits@Ethernet116", "nervous.py:TimesKept@Ethernet36",
     "nervous.py:Sulking@Ethernet112,priority=4", "nervous.py:Distracted@Ethernet72",
     "watchdog-calm-adds-up@Ethernet100", "watchdog-restores-in-storm@Ethernet88,one_in=100",
+    "watchdog-undo-missing@Ethernet52,only=received", "nervous.py:Awaiting@Ethernet20",
+    "nervous.py:Awaiting@Ethernet68", "nervous.py:Shared@Ethernet60", "nervous.py:Shared@Ethernet68",
 )
 
 
 BLIND_ACTION = ("storm-detected storm-counted sender-not-held no-back-pressure frames-counted restoration-counted "
                 "resumed background-unaffected clean-flow every-pause-counted")
-BLIND_PORTS = ("stormed-queues stormed-queues-later storms-counted sender-not-held no-back-pressure resumed"
-               " other-ports-unaffected background-unaffected clean-flow")
+BLIND_PORTS = ("stormed-queues stormed-queues-later stormed-queues-last storms-counted sender-not-held"
+               " no-back-pressure resumed other-ports-unaffected background-unaffected clean-flow")
 NERVOUS_ACTION = "no-other-storm restored restoration-counted frames-counted resumed"
-NERVOUS_PORTS = "stormed-queues stormed-queues-later restored storms-counted other-ports-unaffected"
+NERVOUS_PORTS = "stormed-queues stormed-queues-later stormed-queues-last restored storms-counted other-ports-unaffected"
 UNSEEN = "storm-detected storm-counted frames-counted restoration-counted"
 MISSED = f"{UNSEEN} dropped-in-storm sender-not-held no-back-pressure"
 TIMES = "detection-time restoration-time storms-counted drops-counted"
@@ -342,9 +382,15 @@ CASES = [
           "Ethernet12 priority 3: expected no storm detected in pauses that are shorter than a storm, got "),
     wreck(SHORT, ON_TRAFFIC, "FAIL PASS", "drops-counted",
           "Ethernet48 priority 3: expected the ... frames that were lost in `pfcwd show stats` TX DROP, got "),
-    wreck(SHORT, DROP_ALL_TO_ALL, "FAIL PASS", "stormed-queues-later storms-counted dropped-in-storm sender-not-held"
-          " no-back-pressure", "Ethernet48 priorities 3, 4: expected Ethernet48:3, Ethernet48:4 in storm, all others "
+    wreck(SHORT, DROP_ALL_TO_ALL, "FAIL PASS", "stormed-queues-later dropped-in-storm sender-not-held no-back-pressure",
+          "Ethernet48 priorities 3, 4: expected Ethernet48:3, Ethernet48:4 in storm, all others "
           "operational (Ethernet68 the first to have a storm), got none"),
+    wreck(HASTY, DROP_ALL_TO_ALL, "FAIL PASS", "stormed-queues-last other-ports-unaffected",
+          "Ethernet20 priorities 3, 4: expected no queue in storm, all others operational, got Ethernet20:3, "),
+    wreck(HASTY, FORWARD_ALL_TO_ALL, "FAIL PASS", "stormed-queues-last",
+          "Ethernet20 priorities 3, 4: expected no queue in storm, all others operational, got Ethernet20:3, "),
+    wreck(ALONE, DROP_ALL_TO_ALL, "FAIL PASS", "storms-counted dropped-in-storm sender-not-held no-back-pressure",
+          "Ethernet68 priority 3: expected 1 storms counted as detected and restored, got 2 and 2"),
     wreck(LATE, ON_TRAFFIC, "FAIL PASS", "detection-time restoration-time storms-counted",
           "Ethernet16 priority 3: expected detection 100 to 200 ms after the storm began (detection 100, restoration "
           "400, polls 100 ms), got "),
@@ -411,7 +457,7 @@ CASES = [
           "Ethernet72 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
     wreck(BUSY, HELD, "FAIL PASS", "stopped-in-time resumed",
           "Ethernet92 priority 3: expected at most 9 frames received from the beginning of storm 1 to its end, got "),
-    wreck(BUSY, STOPPED, "FAIL PASS", "blocked-while-paused held-within-buffer back-pressure",
+    wreck(BUSY, STOPPED, "FAIL PASS", "blocked-while-paused held-within-buffer back-pressure held-frames-drained",
           "Ethernet92 priority 3: expected 0 frames received while paused (once the watchdog was stopped in a storm)"),
     wreck(UNTIMELY, HELD, "FAIL PASS", "held-to-the-end sender-resumed",
           "Ethernet20 priority 3: expected frames sent soon after storm 2, as XON lets the sender go before its pause "
@@ -419,6 +465,11 @@ CASES = [
     wreck(UNSENT, RESTORED, "FAIL PASS", "back-pressure held-within-buffer held-frames-drained",
           "Ethernet88 priority 3: expected more than 0 PFC frames sent out of Ethernet88 to hold the sender (the ports"
           " having changed places), got 0"),
+    wreck(UNSENT, STOPPED, "FAIL PASS", "back-pressure held-within-buffer held-frames-drained",
+          "Ethernet88 priority 3: expected more than 0 PFC frames sent out of Ethernet88 to hold the sender (once the"
+          " watchdog was stopped in a storm, the ports having changed places), got 0"),
+    wreck(UNTAKEN, STOPPED, "FAIL PASS", "back-pressure held-within-buffer held-frames-drained resumed",
+          "Ethernet64 priority 3: expected all ... frames from Ethernet52 to Ethernet64 received in traffic without a"),
     wreck(BLIND, STOPPED, "FAIL FAIL", "storm-detected storm-counted clean-flow pause-counted every-pause-counted"
           " held-frames-drained resumed background-unaffected",
           "Ethernet4 priority 3: expected the queue stormed in the storm, got operational"),

@@ -24,10 +24,11 @@ PROLONGS = "prolongs"
 """What a pause of a class does that is paused already: its time begins anew (healthy), nothing, or its time begins anew
 unless what is left is longer. A time of 0 ends the pause in any case."""
 DROPPING = "dropping"
+DROPPING_RECEIVED = "dropping what is received"
 NOT_OBEYED = "not obeyed"
 NOT_SENT = "not sent"
-"""What the watchdog's action does to a queue: its frames are dropped, and its priority's PFC is switched off, so that
-pauses are not obeyed and not sent."""
+"""What the watchdog's action does to a queue: its frames are dropped, and those that come in by its port with its
+traffic class, and its priority's PFC is switched off, so that pauses are not obeyed and not sent."""
 
 
 class PortPlace(NamedTuple):
@@ -269,8 +270,8 @@ class Fault:
         return restores
 
     def watchdog_undoes(self, queue: int, parts: frozenset[str]) -> frozenset[str]:
-        """What of its action is undone at a storm's end: `DROPPING`, `NOT_OBEYED`, `NOT_SENT` (healthy: all). What
-        stays ends when the watchdog is next started or stopped there.
+        """What of its action is undone at a storm's end: `DROPPING`, `DROPPING_RECEIVED`, `NOT_OBEYED`, `NOT_SENT`
+        (healthy: all). What stays ends when the watchdog is next started or stopped there.
         """
         return parts
 

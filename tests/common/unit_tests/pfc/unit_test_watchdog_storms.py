@@ -11,7 +11,7 @@ from tests.common.pfc.cases.watchdog.actions import _pauses_counted
 from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped, kept_lone_storm
 from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
-from tests.common.pfc.cases.watchdog.restored import storm_and_turned
+from tests.common.pfc.cases.watchdog.restored import storm_and_turned, stopped_and_again
 from tests.common.pfc.lab.lab import PauseSource
 from tests.common.pfc.lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers
 from tests.common.pfc.model.counters import DutCounters, WatchdogRow
@@ -56,13 +56,15 @@ def sent_all(stormed=()):
 
 def storm_round(first, second, storms_before=0):
     """A round as it should be, which begins when each of the two ports has had so many storms."""
-    phases = {"stormed": sent_all([first]), "both": sent_all([first, second]), "over": {}, "resumed": sent_all()}
+    phases = {"stormed": sent_all([first]), "both": sent_all([first, second]), "alone": sent_all([second]), "over": {},
+              "resumed": sent_all()}
     during = read([first], storms_before)
     during.watchdog[f"{first}:3"] = WatchdogRow(STORMED, storms_before + 1, storms_before)
     after = read(storms=storms_before + 1)
+    both, alone = read([first, second], storms_before + 1), read([second], storms_before + 1)
     return StormRound(
-        SUBJECT, read(storms=storms_before), during, after, (3,), phases, Timers(DROP), QUEUES, second,
-        read([first, second], storms_before + 1), after, storms_on=(first,)
+        SUBJECT, read(storms=storms_before), during, after, (3,), phases, Timers(DROP), QUEUES, second, both, alone,
+        after, storms_on=(first,)
     )
 
 
@@ -82,6 +84,8 @@ def test_each_port_has_the_first_storm_once():
     ("stormed", data_flow(TX, FIRST, DATA_FRAMES - 1), "other-ports-unaffected"),
     ("both", data_flow(TX, FIRST, 1), "dropped-in-storm"),
     ("both", data_flow(FIRST, TX, 1), "dropped-in-storm"),
+    ("alone", data_flow(TX, FIRST, 1), "dropped-in-storm"),
+    ("alone", data_flow(SECOND, TX, DATA_FRAMES - 1), "other-ports-unaffected"),
     ("resumed", data_flow(TX, FIRST, DATA_FRAMES - 1), "resumed"),
 ])
 def test_what_is_wrong_in_the_turned_round_says_so(moment, data, name):
@@ -97,6 +101,14 @@ def test_a_second_storm_that_is_not_detected_beside_another():
     turned = replace(storm_round(SECOND, FIRST), both=read([SECOND], 1))
     [check] = lacking(turned, storm_round(FIRST, SECOND, 1))
     assert check.name == "stormed-queues-later" and "Ethernet0" in check.where, check.message
+
+
+@pytest.mark.parametrize("stormed, wrong", [([FIRST, SECOND], FIRST), ([], SECOND)])
+def test_the_first_storm_ends_and_the_second_goes_on(stormed, wrong):
+    """A queue that stays in storm as long as another port's is, and one that is restored with another port's."""
+    own = replace(storm_round(FIRST, SECOND, 1), alone=read(stormed, 2))
+    [check] = lacking(storm_round(SECOND, FIRST), own)
+    assert check.name == "stormed-queues-last" and wrong in check.where, check.message
 
 
 def test_a_queue_that_is_restored_later_than_it_must_be():
@@ -159,7 +171,7 @@ def test_pauses_that_come_while_the_watchdog_acts_are_counted(asic, tolerances, 
     assert [check.name for check in unmet(_pauses_counted(run))] == expected, counted
 
 
-def restored_run(sent=((3, 9),)):
+def storm_and_pauses(sent=((3, 9),)):
     """WD-15 as it should be: a storm, and then data of the restored port, which has sent so many PFC frames of these
     priorities, held at the tx port."""
     stormed = replace(read([FIRST]), watchdog={f"{FIRST}:3": WatchdogRow(STORMED, 1, 0)})
@@ -178,9 +190,13 @@ def restored_run(sent=((3, 9),)):
               "resumed": {**dict([passed]), **others}}
     subject = replace(SUBJECT, pair=PortPair(SUBJECT.pair.tx, SUBJECT.pair.rx))
     scenario = Scenario(Storm.LOSSLESS, (3,), (0,))
-    return storm_and_turned(
-        storm, Measurement(subject, restored, turned, turned, (3,), phases, scenario, PauseSource()), turned
-    )
+    return storm, Measurement(subject, restored, turned, turned, (3,), phases, scenario, PauseSource())
+
+
+def restored_run(sent=((3, 9),)):
+    """The parts of that."""
+    storm, pauses = storm_and_pauses(sent)
+    return storm_and_turned(storm, pauses, pauses.after)
 
 
 def test_a_restored_port_that_holds_its_sender_passes():
@@ -196,3 +212,16 @@ def test_what_a_restored_port_sends_is_about_that_port(sent, name, priority):
     [check] = unmet(judge(restored_run(sent)))
     assert (check.name, check.where) == (name, f"vtb-t0-01 {FIRST} priority {priority}"), check.message
     assert "the ports having changed places" in check.message, check.message
+
+
+@pytest.mark.parametrize("can_turn, sent, failed", [
+    (True, ((3, 9),), []), (True, (), ["back-pressure"]), (False, (), []),
+])
+def test_a_port_whose_watchdog_was_stopped_in_a_storm_is_looked_at_both_ways(can_turn, sent, failed):
+    """The turned steps, where the ports can change places, are judged as the others are."""
+    storm, turned = storm_and_pauses(sent)
+    run = stopped_and_again(storm, storm_and_pauses()[1], turned if can_turn else None)
+    found = unmet(judge(run))
+    assert [check.name for check in found] == failed, found
+    assert all("stopped in a storm, the ports having changed places" in check.message for check in found), found
+    assert run.settled is (turned.after if can_turn else run.parts[1].run.after), "the last counters"
