@@ -243,6 +243,29 @@ class StopsAll(Fault):
         return replace(config, watchdog=None) if config.watchdog in (self.lost.get(config.name),) else config
 
 
+class Flushing(Fault):
+    """The action `forward` discards what a queue holds when it begins."""
+
+    name = "flushing"
+
+    def watchdog_flushes(self, queue, action, flushes):
+        return flushes or action == "forward"
+
+
+class Stuck(Fault):
+    """The action `forward` is done once nothing waits: what a queue holds when its storm is detected stays."""
+
+    name = "stuck"
+    occupancy = 0
+
+    def watchdog_sees(self, queue, sample):
+        self.occupancy = sample.occupancy
+        return sample
+
+    def watchdog_action(self, queue, action):
+        return "alert" if action == "forward" and self.occupancy else action
+
+
 class Awaiting(Fault):
     """A queue in storm is not restored before those of other ports with this fault whose storms began later."""
 
@@ -321,6 +344,7 @@ FAULTS = (
     "nervous.py:Sulking@Ethernet112,priority=4", "nervous.py:Distracted@Ethernet72",
     "watchdog-calm-adds-up@Ethernet100", "watchdog-restores-in-storm@Ethernet88,one_in=100",
     "watchdog-undo-missing@Ethernet52,only=received", "nervous.py:Awaiting@Ethernet20",
+    "nervous.py:Flushing@Ethernet52", "nervous.py:Stuck@Ethernet44",
     "nervous.py:Awaiting@Ethernet68", "nervous.py:Shared@Ethernet60", "nervous.py:Shared@Ethernet68",
 )
 
@@ -343,8 +367,8 @@ CASES = [
           "Ethernet4 priority 3: expected all ... frames from Ethernet64 to Ethernet4 received in the storm, got 0"),
     wreck(BLIND, QUIET, "FAIL FAIL", "every-pause-counted nothing-lost background-unaffected clean-flow",
           "Ethernet4 priority 3: expected all ... frames received once all pauses were over, got "),
-    wreck(BLIND, ON_TRAFFIC, "FAIL FAIL", f"{TIMES} background-unaffected clean-flow",
-          "Ethernet4 priority 3: expected 3 storms counted as detected and restored, got 0 and 0"),
+    wreck(BLIND, ON_TRAFFIC, "FAIL FAIL", f"{TIMES} forwarded-in-storm background-unaffected clean-flow",
+          "Ethernet4 priority 3: expected 4 storms counted as detected and restored, got 0 and 0"),
     wreck(BLIND, DROP_ALL_TO_ALL, "FAIL FAIL", f"{BLIND_PORTS} dropped-in-storm",
           "Ethernet4 priorities 3, 4: expected Ethernet4:3, Ethernet4:4 in storm, all others operational, got none"),
     wreck(BLIND, FORWARD_ALL_TO_ALL, "FAIL FAIL", f"{BLIND_PORTS} forwarded-in-storm",
@@ -368,7 +392,7 @@ CASES = [
           "Ethernet8 priority 3: expected 1 storm counted as restored, got 0"),
     wreck(NERVOUS, QUIET, "FAIL PASS", "no-other-storm nothing-lost",
           "Ethernet80 priority 3: expected no storm on any other queue, got "),
-    wreck(NERVOUS, ON_TRAFFIC, "FAIL PASS", f"{TIMES} no-other-storm",
+    wreck(NERVOUS, ON_TRAFFIC, "FAIL PASS", f"{TIMES} forwarded-in-storm no-other-storm",
           "Ethernet80 priority 3: expected no storm on any other queue, got "),
     wreck(NERVOUS, DROP_ALL_TO_ALL, "FAIL PASS", f"{NERVOUS_PORTS} resumed",
           "Ethernet80 priorities 3, 4: expected no queue in storm, all others operational, got Ethernet80:3, "),
@@ -423,6 +447,10 @@ CASES = [
     wreck(RECEIVED, ON_TRAFFIC, "FAIL PASS", "detection-time",
           "Ethernet116 priority 3: expected detection 1200 to 1400 ms after the storm began (detection 1200, "
           "restoration 1400, polls 200 ms), got "),
+    wreck(UNTAKEN, ON_TRAFFIC, "FAIL PASS", "forwarded-in-storm",
+          "Ethernet52 priority 3: expected all ... frames received (action forward, detection 200, restoration 200, "),
+    wreck(UNPAUSED, ON_TRAFFIC, "FAIL PASS", "detection-time",
+          "Ethernet44 priority 3: expected detection 200 to 300 ms after the storm began (action forward, detection"),
     wreck(THIRD, ACTION_CHANGED, "FAIL PASS", "dropped-in-storm sender-not-held no-back-pressure frames-counted",
           "Ethernet36 priority 3: expected 0 frames from Ethernet36 to Ethernet64 received in the storm, got "),
     wreck(FORWARDS, ACTION_CHANGED, "FAIL PASS", "dropped-in-storm frames-counted",
@@ -526,8 +554,9 @@ def also(plan: PlanCase) -> frozenset[str]:
 def test_every_check_of_every_test_case_is_failed_by_some_switch(plan: PlanCase) -> None:
     alike = (plan, AS.get(plan))
     failing = [one for one in CASES if one.plan in alike and "FAIL" in (one.lossless, one.lossy)]
-    failed = {check for one in failing for check in one.checks}
-    assert failed | also(plan) == documented_checks(PAGE, plan.plan_id) | also(plan)
+    documented = documented_checks(PAGE, plan.plan_id)
+    failed = {check for one in failing for check in one.checks if one.plan is plan or check in documented}
+    assert failed | also(plan) == documented | also(plan)
 
 
 def test_every_fault_that_the_documentation_calls_caught_is_here() -> None:

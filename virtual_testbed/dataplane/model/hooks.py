@@ -243,6 +243,10 @@ class Fault:
         """Queues that the action on a storm of `queue` hits; healthy: that one."""
         return queues
 
+    def watchdog_flushes(self, queue: int, action: str, flushes: bool) -> bool:
+        """Whether an action that is done to a queue discards what the queue holds; healthy: `drop` on Broadcom."""
+        return flushes
+
     def watchdog_drops_received(self, queue: int, drops: bool) -> bool:
         """Whether the action `drop` also drops what comes in by the port with the queue's traffic class."""
         return drops

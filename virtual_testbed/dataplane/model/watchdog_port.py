@@ -80,9 +80,14 @@ class WatchedSwitchPort:
                 self.port.not_sent.add(queue)
             if done == DROP:
                 self._drop(queue)
-                if self.port.switch.config.asic_type == "broadcom":
-                    self.port.flush(self.port.queues[queue], now_ps)
+            if self._flushes(number, done):
+                self.port.flush(self.port.queues[queue], now_ps)
         self.port.apply_priorities(now_ps)
+
+    def _flushes(self, number: int, action: str) -> bool:
+        """Whether what is done to a queue in storm discards what it holds."""
+        does = action == DROP and self.port.switch.config.asic_type == "broadcom"
+        return self.port.ask(number, does, lambda fault, found: fault.watchdog_flushes(number, action, found))
 
     def undo_action(self, number: int, now_ps: int) -> None:
         """Undo what the watchdog has done to a queue and its priority."""
