@@ -11,6 +11,7 @@ from tests.common.pfc.cases.watchdog.actions import _pauses_counted
 from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped, kept_lone_storm
 from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
+from tests.common.pfc.cases.watchdog.repeated import brief_s, judge_brief
 from tests.common.pfc.cases.watchdog.restored import storm_and_turned, stopped_and_again
 from tests.common.pfc.lab.lab import PauseSource
 from tests.common.pfc.lab.watchdog import DROP, FORWARD, OPERATIONAL, STORMED, Timers
@@ -225,3 +226,21 @@ def test_a_port_whose_watchdog_was_stopped_in_a_storm_is_looked_at_both_ways(can
     assert [check.name for check in found] == failed, found
     assert all("stopped in a storm, the ports having changed places" in check.message for check in found), found
     assert run.settled is (turned.after if can_turn else run.parts[1].run.after), "the last counters"
+
+
+@pytest.mark.parametrize("detected, restored, status, failed", [
+    (0, 0, OPERATIONAL, 0), (3, 3, OPERATIONAL, 0), (5, 5, OPERATIONAL, 0),
+    (3, 2, STORMED, 1), (3, 2, OPERATIONAL, 1), (3, 3, STORMED, 1), (6, 6, OPERATIONAL, 1),
+])
+def test_of_brief_storms_as_many_are_over_as_were_detected(detected, restored, status, failed):
+    """WD-10: how many these are is the polls' affair."""
+    after = replace(read(), watchdog={f"{FIRST}:3": WatchdogRow(status, 16 + detected, 16 + restored)})
+    before = replace(read(), watchdog={f"{FIRST}:3": WatchdogRow(OPERATIONAL, 16, 16)})
+    run = WatchdogRun(SUBJECT, before, after, after, (3,), {}, Timers(DROP), QUEUES)
+    found = unmet(judge_brief(run))
+    assert [check.name for check in found] == ["storms-counted"] * failed, found
+
+
+def test_brief_storms_end_when_they_may_just_be_detected():
+    """From the detection time to two polls more."""
+    assert [round(seconds, 9) for seconds in brief_s()] == [0.2, 0.25, 0.3, 0.35, 0.4], brief_s()
