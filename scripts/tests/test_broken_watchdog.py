@@ -269,6 +269,94 @@ class StopsAll(Fault):
             self.lost.clear()
             self.lost.update({port: found for port, found in self.running.items() if found is not None})
         return replace(config, watchdog=None) if config.watchdog in (self.lost.get(config.name),) else config
+
+
+class Overlooked(Fault):
+    """A storm that is over at the first poll after its detection stays one."""
+
+    name = "overlooked"
+
+    def __init__(self, scope, **options):
+        super().__init__(scope, **options)
+        self.new, self.lost = set(), set()
+
+    def watchdog_detects(self, queue, storms, detects):
+        self.new.add(queue)
+        return detects
+
+    def watchdog_sees_in_storm(self, queue, first, others, sample):
+        goes_on = sample.pfc_rx - first.pfc_rx > 500  # of the 596 pauses that a storm has between two polls
+        self.lost |= set() if goes_on else {queue} & self.new
+        self.new.discard(queue)
+        return sample
+
+    def watchdog_restores(self, queue, restores):
+        return restores and queue not in self.lost
+
+    def watchdog_undoes(self, queue, parts):
+        self.lost.discard(queue)
+        return parts
+
+
+class Flushing(Fault):
+    """The action `forward` discards what a queue holds when it begins."""
+
+    name = "flushing"
+
+    def watchdog_flushes(self, queue, action, flushes):
+        return flushes or action == "forward"
+
+
+class Stuck(Fault):
+    """The action `forward` is done once nothing waits: what a queue holds when its storm is detected stays."""
+
+    name = "stuck"
+    occupancy = 0
+
+    def watchdog_sees(self, queue, sample):
+        self.occupancy = sample.occupancy
+        return sample
+
+    def watchdog_action(self, queue, action):
+        return "alert" if action == "forward" and self.occupancy else action
+
+
+class Awaiting(Fault):
+    """A queue in storm is not restored before those of other ports with this fault whose storms began later."""
+
+    name = "awaiting"
+    storms = vars(hooks).setdefault("awaiting", [])  # this file is executed for each fault anew
+
+    def watchdog_detects_beside(self, queue, ports, detects):
+        self.storms.extend([(self.scope.port, queue)] if detects else [])
+        return detects
+
+    def watchdog_restores(self, queue, restores):
+        later = self.storms[self.storms.index((self.scope.port, queue)):]
+        return restores and all(port == self.scope.port for port, _ in later)
+
+    def watchdog_undoes(self, queue, parts):
+        self.storms.remove((self.scope.port, queue))
+        return parts
+
+
+class Shared(Fault):
+    """The end of a storm of another port with this fault is taken for the end of the port's own."""
+
+    name = "shared"
+    ended = vars(hooks).setdefault("shared", {})  # this file is executed for each fault anew
+
+    def watchdog_detects(self, queue, storms, detects):
+        self.ended.pop(queue, None)
+        return detects
+
+    def watchdog_undoes(self, queue, parts):
+        self.ended[queue] = self.scope.port
+        return parts
+
+    def watchdog_sees_in_storm(self, queue, first, others, sample):
+        is_taken = self.ended.get(queue, self.scope.port) != self.scope.port
+        return replace(sample, pfc_rx=first.pfc_rx) if is_taken else sample
 ''',
 }
 # Each pair has what can be told apart in one run.
@@ -285,7 +373,7 @@ TOGETHER, RESTARTED = ("Ethernet72", HEALTHY_RX), ("Ethernet76", HEALTHY_RX)
 BUSY, UNTIMELY = ("Ethernet92", HEALTHY_RX), ("Ethernet96", "Ethernet20")
 ROOMLESS, ALONE, STOPPING = (HEALTHY_RX, "Ethernet68"), ("Ethernet60", HEALTHY_TX), ("Ethernet68", "Ethernet40")
 UNSENT, ADDED = ("Ethernet88", HEALTHY_RX), ("Ethernet112", HEALTHY_RX)
-SLOW_MISSED = UNSENT
+SLOW_MISSED, UNTAKEN = UNSENT, ("Ethernet52", HEALTHY_TX)
 OTHER = "watchdog-wide@Ethernet52,priority=4,also=3"
 FAULTS = (
     "watchdog-blind@Ethernet4", "pfc-not-counted@Ethernet4", "lossless-dropped@Ethernet4,one_in=4",
@@ -311,15 +399,18 @@ FAULTS = (
     "nervous.py:TenBits@Ethernet116", "nervous.py:TimesKept@Ethernet36",
     "nervous.py:Sulking@Ethernet112,priority=4", "nervous.py:Distracted@Ethernet72",
     "watchdog-calm-adds-up@Ethernet100", "watchdog-restores-in-storm@Ethernet88,one_in=100",
+    "watchdog-undo-missing@Ethernet52,only=received", "nervous.py:Awaiting@Ethernet20",
+    "nervous.py:Overlooked@Ethernet76", "nervous.py:Flushing@Ethernet52", "nervous.py:Stuck@Ethernet44",
+    "nervous.py:Awaiting@Ethernet68", "nervous.py:Shared@Ethernet60", "nervous.py:Shared@Ethernet68",
 )
 
 
 BLIND_ACTION = ("storm-detected storm-counted sender-not-held no-back-pressure frames-counted restoration-counted "
                 "resumed background-unaffected clean-flow every-pause-counted")
-BLIND_PORTS = ("stormed-queues stormed-queues-later storms-counted sender-not-held no-back-pressure resumed"
-               " other-ports-unaffected background-unaffected clean-flow")
+BLIND_PORTS = ("stormed-queues stormed-queues-later stormed-queues-last storms-counted sender-not-held"
+               " no-back-pressure resumed other-ports-unaffected background-unaffected clean-flow")
 NERVOUS_ACTION = "no-other-storm restored restoration-counted frames-counted resumed"
-NERVOUS_PORTS = "stormed-queues stormed-queues-later restored storms-counted other-ports-unaffected"
+NERVOUS_PORTS = "stormed-queues stormed-queues-later stormed-queues-last restored storms-counted other-ports-unaffected"
 UNSEEN = "storm-detected storm-counted frames-counted restoration-counted"
 MISSED = f"{UNSEEN} dropped-in-storm sender-not-held no-back-pressure"
 TIMES = "detection-time restoration-time storms-counted drops-counted"
@@ -332,8 +423,8 @@ CASES = [
           "Ethernet4 priority 3: expected all ... frames from Ethernet64 to Ethernet4 received in the storm, got 0"),
     wreck(BLIND, QUIET, "FAIL FAIL", "every-pause-counted nothing-lost background-unaffected clean-flow",
           "Ethernet4 priority 3: expected all ... frames received once all pauses were over, got "),
-    wreck(BLIND, ON_TRAFFIC, "FAIL FAIL", f"{TIMES} background-unaffected clean-flow",
-          "Ethernet4 priority 3: expected 3 storms counted as detected and restored, got 0 and 0"),
+    wreck(BLIND, ON_TRAFFIC, "FAIL FAIL", f"{TIMES} forwarded-in-storm background-unaffected clean-flow",
+          "Ethernet4 priority 3: expected 4 storms counted as detected and restored, got 0 and 0"),
     wreck(BLIND, DROP_ALL_TO_ALL, "FAIL FAIL", f"{BLIND_PORTS} dropped-in-storm",
           "Ethernet4 priorities 3, 4: expected Ethernet4:3, Ethernet4:4 in storm, all others operational, got none"),
     wreck(BLIND, FORWARD_ALL_TO_ALL, "FAIL FAIL", f"{BLIND_PORTS} forwarded-in-storm",
@@ -357,7 +448,7 @@ CASES = [
           "Ethernet8 priority 3: expected 1 storm counted as restored, got 0"),
     wreck(NERVOUS, QUIET, "FAIL PASS", "no-other-storm nothing-lost",
           "Ethernet80 priority 3: expected no storm on any other queue, got "),
-    wreck(NERVOUS, ON_TRAFFIC, "FAIL PASS", f"{TIMES} no-other-storm",
+    wreck(NERVOUS, ON_TRAFFIC, "FAIL PASS", f"{TIMES} forwarded-in-storm no-other-storm",
           "Ethernet80 priority 3: expected no storm on any other queue, got "),
     wreck(NERVOUS, DROP_ALL_TO_ALL, "FAIL PASS", f"{NERVOUS_PORTS} resumed",
           "Ethernet80 priorities 3, 4: expected no queue in storm, all others operational, got Ethernet80:3, "),
@@ -371,9 +462,15 @@ CASES = [
           "Ethernet12 priority 3: expected no storm detected in pauses that are shorter than a storm, got "),
     wreck(SHORT, ON_TRAFFIC, "FAIL PASS", "drops-counted",
           "Ethernet48 priority 3: expected the ... frames that were lost in `pfcwd show stats` TX DROP, got "),
-    wreck(SHORT, DROP_ALL_TO_ALL, "FAIL PASS", "stormed-queues-later storms-counted dropped-in-storm sender-not-held"
-          " no-back-pressure", "Ethernet48 priorities 3, 4: expected Ethernet48:3, Ethernet48:4 in storm, all others "
+    wreck(SHORT, DROP_ALL_TO_ALL, "FAIL PASS", "stormed-queues-later dropped-in-storm sender-not-held no-back-pressure",
+          "Ethernet48 priorities 3, 4: expected Ethernet48:3, Ethernet48:4 in storm, all others "
           "operational (Ethernet68 the first to have a storm), got none"),
+    wreck(HASTY, DROP_ALL_TO_ALL, "FAIL PASS", "stormed-queues-last other-ports-unaffected",
+          "Ethernet20 priorities 3, 4: expected no queue in storm, all others operational, got Ethernet20:3, "),
+    wreck(HASTY, FORWARD_ALL_TO_ALL, "FAIL PASS", "stormed-queues-last",
+          "Ethernet20 priorities 3, 4: expected no queue in storm, all others operational, got Ethernet20:3, "),
+    wreck(ALONE, DROP_ALL_TO_ALL, "FAIL PASS", "storms-counted dropped-in-storm sender-not-held no-back-pressure",
+          "Ethernet68 priority 3: expected 1 storms counted as detected and restored, got 2 and 2"),
     wreck(LATE, ON_TRAFFIC, "FAIL PASS", "detection-time restoration-time storms-counted",
           "Ethernet16 priority 3: expected detection 100 to 200 ms after the storm began (detection 100, restoration "
           "400, polls 100 ms), got "),
@@ -399,6 +496,10 @@ CASES = [
           "(storm 1 of 16), got 0"),
     wreck(UNPAUSED, REPEATED, "FAIL PASS", f"{UNSEEN} dropped-in-storm storms-counted",
           "Ethernet44 priority 3: expected the queue stormed in the storm (storm 2 of 16), got operational"),
+    wreck(RESTARTED, REPEATED, "FAIL PASS",
+          "storms-counted storm-counted restored restoration-counted frames-counted resumed",
+          "Ethernet76 priority 3: expected as many of 5 brief storms counted as restored as detected, the queue"
+          " operational, got "),
     wreck(ANY, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
           "Ethernet60 priority 3: expected no storm detected in pauses that are shorter than a storm, got 1"),
     wreck(ADDED, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
@@ -408,6 +509,10 @@ CASES = [
     wreck(RECEIVED, ON_TRAFFIC, "FAIL PASS", "detection-time",
           "Ethernet116 priority 3: expected detection 1200 to 1400 ms after the storm began (detection 1200, "
           "restoration 1400, polls 200 ms), got "),
+    wreck(UNTAKEN, ON_TRAFFIC, "FAIL PASS", "forwarded-in-storm",
+          "Ethernet52 priority 3: expected all ... frames received (action forward, detection 200, restoration 200, "),
+    wreck(UNPAUSED, ON_TRAFFIC, "FAIL PASS", "detection-time",
+          "Ethernet44 priority 3: expected detection 200 to 300 ms after the storm began (action forward, detection"),
     wreck(THIRD, ACTION_CHANGED, "FAIL PASS", "dropped-in-storm sender-not-held no-back-pressure frames-counted",
           "Ethernet36 priority 3: expected 0 frames from Ethernet36 to Ethernet64 received in the storm, got "),
     wreck(FORWARDS, ACTION_CHANGED, "FAIL PASS", "dropped-in-storm frames-counted",
@@ -442,7 +547,7 @@ CASES = [
           "Ethernet72 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
     wreck(BUSY, HELD, "FAIL PASS", "stopped-in-time resumed",
           "Ethernet92 priority 3: expected at most 9 frames received from the beginning of storm 1 to its end, got "),
-    wreck(BUSY, STOPPED, "FAIL PASS", "blocked-while-paused held-within-buffer back-pressure",
+    wreck(BUSY, STOPPED, "FAIL PASS", "blocked-while-paused held-within-buffer back-pressure held-frames-drained",
           "Ethernet92 priority 3: expected 0 frames received while paused (once the watchdog was stopped in a storm)"),
     wreck(UNTIMELY, HELD, "FAIL PASS", "held-to-the-end sender-resumed",
           "Ethernet20 priority 3: expected frames sent soon after storm 2, as XON lets the sender go before its pause "
@@ -450,6 +555,11 @@ CASES = [
     wreck(UNSENT, RESTORED, "FAIL PASS", "back-pressure held-within-buffer held-frames-drained",
           "Ethernet88 priority 3: expected more than 0 PFC frames sent out of Ethernet88 to hold the sender (the ports"
           " having changed places), got 0"),
+    wreck(UNSENT, STOPPED, "FAIL PASS", "back-pressure held-within-buffer held-frames-drained",
+          "Ethernet88 priority 3: expected more than 0 PFC frames sent out of Ethernet88 to hold the sender (once the"
+          " watchdog was stopped in a storm, the ports having changed places), got 0"),
+    wreck(UNTAKEN, STOPPED, "FAIL PASS", "back-pressure held-within-buffer held-frames-drained resumed",
+          "Ethernet64 priority 3: expected all ... frames from Ethernet52 to Ethernet64 received in traffic without a"),
     wreck(BLIND, STOPPED, "FAIL FAIL", "storm-detected storm-counted clean-flow pause-counted every-pause-counted"
           " held-frames-drained resumed background-unaffected",
           "Ethernet4 priority 3: expected the queue stormed in the storm, got operational"),
@@ -510,8 +620,9 @@ def also(plan: PlanCase) -> frozenset[str]:
 def test_every_check_of_every_test_case_is_failed_by_some_switch(plan: PlanCase) -> None:
     alike = (plan, AS.get(plan))
     failing = [one for one in CASES if one.plan in alike and "FAIL" in (one.lossless, one.lossy)]
-    failed = {check for one in failing for check in one.checks}
-    assert failed | also(plan) == documented_checks(PAGE, plan.plan_id) | also(plan)
+    documented = documented_checks(PAGE, plan.plan_id)
+    failed = {check for one in failing for check in one.checks if one.plan is plan or check in documented}
+    assert failed | also(plan) == documented | also(plan)
 
 
 def test_every_fault_that_the_documentation_calls_caught_is_here() -> None:

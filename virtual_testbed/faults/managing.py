@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from virtual_testbed.dataplane.model.counters import Sample
-from virtual_testbed.dataplane.model.hooks import DROPPING, NOT_OBEYED, NOT_SENT, Fault, Scope
+from virtual_testbed.dataplane.model.hooks import DROPPING, DROPPING_RECEIVED, NOT_OBEYED, NOT_SENT, Fault, Scope
 from virtual_testbed.dataplane.model.units import PS_PER_MS, PS_PER_SECOND
 from virtual_testbed.faults.options import NumberedFault, choice, concerns
 
@@ -156,8 +156,9 @@ class WatchdogRestoresLate(NumberedFault):
 
 class WatchdogUndoMissing(Fault):
     """A queue counts as restored when its storm is over, but what the action did to it stays, until the watchdog is
-    stopped: frames are dropped and PFC is off; `only=dropping` or `only=pfc`: that stays, the other is undone;
-    `only=sending`: of PFC only that no pause is sent.
+    stopped, or, in a storm, until it is started again: frames are dropped and PFC is off; `only=dropping` or
+    `only=pfc`: that stays, the other is undone; `only=received`: of dropping only that of frames that come in by the
+    port; `only=sending`: of PFC only that no pause is sent.
 
     Raises:
         ValueError: `only` is something else.
@@ -169,8 +170,10 @@ class WatchdogUndoMissing(Fault):
     def __init__(self, scope: Scope = Scope(), **options: str) -> None:
         super().__init__(scope, **options)
         pfc = {NOT_OBEYED, NOT_SENT}
-        kept = {"": {DROPPING, *pfc}, "dropping": {DROPPING}, "pfc": pfc, "sending": {NOT_SENT}}
-        self._kept = kept[choice(options, "only", "dropping", "pfc", "sending")]
+        dropping = {DROPPING, DROPPING_RECEIVED}
+        kept = {"": dropping | pfc, "dropping": dropping, "received": {DROPPING_RECEIVED}, "pfc": pfc,
+                "sending": {NOT_SENT}}
+        self._kept = kept[choice(options, "only", "dropping", "received", "pfc", "sending")]
 
     def watchdog_undoes(self, queue: int, parts: frozenset[str]) -> frozenset[str]:
         """The rest."""

@@ -24,10 +24,11 @@ PROLONGS = "prolongs"
 """What a pause of a class does that is paused already: its time begins anew (healthy), nothing, or its time begins anew
 unless what is left is longer. A time of 0 ends the pause in any case."""
 DROPPING = "dropping"
+DROPPING_RECEIVED = "dropping what is received"
 NOT_OBEYED = "not obeyed"
 NOT_SENT = "not sent"
-"""What the watchdog's action does to a queue: its frames are dropped, and its priority's PFC is switched off, so that
-pauses are not obeyed and not sent."""
+"""What the watchdog's action does to a queue: its frames are dropped, and those that come in by its port with its
+traffic class, and its priority's PFC is switched off, so that pauses are not obeyed and not sent."""
 
 
 class PortPlace(NamedTuple):
@@ -243,6 +244,10 @@ class Fault:
         """Queues that the action on a storm of `queue` hits; healthy: that one."""
         return queues
 
+    def watchdog_flushes(self, queue: int, action: str, flushes: bool) -> bool:
+        """Whether an action that is done to a queue discards what the queue holds; healthy: `drop` on Broadcom."""
+        return flushes
+
     def watchdog_drops_received(self, queue: int, drops: bool) -> bool:
         """Whether the action `drop` also drops what comes in by the port with the queue's traffic class."""
         return drops
@@ -270,8 +275,8 @@ class Fault:
         return restores
 
     def watchdog_undoes(self, queue: int, parts: frozenset[str]) -> frozenset[str]:
-        """What of its action is undone at a storm's end: `DROPPING`, `NOT_OBEYED`, `NOT_SENT` (healthy: all). What
-        stays ends when the watchdog is next started or stopped there.
+        """What of its action is undone at a storm's end: `DROPPING`, `DROPPING_RECEIVED`, `NOT_OBEYED`, `NOT_SENT`
+        (healthy: all). What stays ends when the watchdog is next started or stopped there.
         """
         return parts
 

@@ -5,12 +5,12 @@ from collections.abc import Set
 
 from virtual_testbed.dataplane.model.configuration import SwitchPortConfig
 from virtual_testbed.dataplane.model.counters import Sample
-from virtual_testbed.dataplane.model.hooks import DROPPING, NOT_OBEYED, NOT_SENT
+from virtual_testbed.dataplane.model.hooks import DROPPING, DROPPING_RECEIVED, NOT_OBEYED, NOT_SENT
 from virtual_testbed.dataplane.model.port import SwitchPort
 from virtual_testbed.dataplane.model.watchdog import DROP, FORWARD, FrameCounts
 
 
-DONE = frozenset({DROPPING, NOT_OBEYED, NOT_SENT})
+DONE = frozenset({DROPPING, DROPPING_RECEIVED, NOT_OBEYED, NOT_SENT})
 """All that `drop` does to a queue."""
 
 
@@ -79,10 +79,15 @@ class WatchedSwitchPort:
                 self.port.not_obeyed.add(queue)
                 self.port.not_sent.add(queue)
             if done == DROP:
-                self._set_dropping(queue, True)
-                if self.port.switch.config.asic_type == "broadcom":
-                    self.port.flush(self.port.queues[queue], now_ps)
+                self._drop(queue)
+            if self._flushes(number, done):
+                self.port.flush(self.port.queues[queue], now_ps)
         self.port.apply_priorities(now_ps)
+
+    def _flushes(self, number: int, action: str) -> bool:
+        """Whether what is done to a queue in storm discards what it holds."""
+        does = action == DROP and self.port.switch.config.asic_type == "broadcom"
+        return self.port.ask(number, does, lambda fault, found: fault.watchdog_flushes(number, action, found))
 
     def undo_action(self, number: int, now_ps: int) -> None:
         """Undo what the watchdog has done to a queue and its priority."""
@@ -105,16 +110,18 @@ class WatchedSwitchPort:
             if NOT_SENT in parts:
                 self.port.not_sent.discard(queue)
             if DROPPING in parts:
-                self._set_dropping(queue, False)
+                self.port.queues[queue].dropping = False
+            if DROPPING_RECEIVED in parts:
+                self.port.pgs[self.port.config.tc_to_pg[queue]].dropping = False
         self.port.apply_priorities(now_ps)
 
-    def _set_dropping(self, number: int, dropping: bool) -> None:
+    def _drop(self, number: int) -> None:
         """Drop what would leave by the queue, and what comes in with its traffic class if that has a group of its
         own.
         """
         port = self.port
-        port.queues[number].dropping = dropping
+        port.queues[number].dropping = True
         group = port.config.tc_to_pg[number]
         both = port.ask(number, True, lambda fault, drops: fault.watchdog_drops_received(number, drops))
-        if not dropping or both and list(port.config.tc_to_pg.values()).count(group) == 1:
-            port.pgs[group].dropping = dropping
+        if both and list(port.config.tc_to_pg.values()).count(group) == 1:
+            port.pgs[group].dropping = True

@@ -132,7 +132,7 @@ def test_watchdog_restores_late(spec, restored_ms):
 
 @pytest.mark.parametrize("options, is_dropped, is_off", [
     ("", True, True), (",only=dropping", True, False), (",only=pfc", False, True), (",only=sending", False, False),
-    (",priority=4", False, False)])
+    (",only=received", False, False), (",priority=4", False, False)])
 def test_watchdog_undo_missing(options, is_dropped, is_off):
     """After its storm the queue is operational; a short pause then shows whether PFC is on."""
     net = run(f"watchdog-undo-missing@Ethernet0{options}")
@@ -166,7 +166,8 @@ def test_pfc_lost_with_watchdog(spec, holds):
 
 
 @pytest.mark.parametrize("options, sends", [
-    (",only=pfc", False), (",only=sending", False), (",only=sending,priority=4", True)])
+    (",only=pfc", False), (",only=sending", False), (",only=sending,priority=4", True),
+    (",only=received", False)])
 def test_whether_a_restored_port_sends_pauses(options, sends):
     """After its storm data from there is held at another port."""
     net = run(f"watchdog-undo-missing@Ethernet0{options}")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.common.pfc.cases.watchdog.quiet import WALL_TIMERS, ShortPause, longest_s, short_pauses, start_pauses
-from tests.common.pfc.cases.watchdog.repeated import SHORT_STORMS, _short_storms
+from tests.common.pfc.cases.watchdog.repeated import SHORT_S, SHORT_STORMS, storms_in_a_row
 from tests.common.pfc.cases.watchdog.steps import TIMERS
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.planning import open_lab
@@ -67,7 +67,8 @@ def test_short_storms_meet_data():
     world = FakeWorld()
     dut = Dut(FakeHost(world))
     lab = open_lab(plan_port(dut, TESTER_PORTS, "Ethernet0", None), dut, FakeApi(world), FakeClock(world))
-    run = _short_storms(lab, (3, 4), SimpleNamespace(counters=dut.counters, queues=()), dut.counters())
+    watchdog = SimpleNamespace(counters=dut.counters, queues=())
+    run = storms_in_a_row(lab, (3, 4), watchdog, dut.counters(), "Short", SHORT_STORMS * [SHORT_S])
     data = run.flows("over", Role.TEST)
     assert len(run.flows("over", Role.STORM)) == SHORT_STORMS, run.phases
     assert [flow.plan.priority for flow in data] == [3, 4] * SHORT_STORMS, data

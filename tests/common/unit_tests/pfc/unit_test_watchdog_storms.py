@@ -12,7 +12,8 @@ from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
 from tests.common.pfc.cases.watchdog.beside import pausing_nobody
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped, kept_lone_storm
 from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
-from tests.common.pfc.cases.watchdog.restored import storm_and_turned
+from tests.common.pfc.cases.watchdog.repeated import brief_s, judge_brief
+from tests.common.pfc.cases.watchdog.restored import storm_and_turned, stopped_and_again
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.lab.lab import PauseSource
 from tests.common.pfc.lab.planning import open_lab
@@ -61,13 +62,15 @@ def sent_all(stormed=()):
 
 def storm_round(first, second, storms_before=0):
     """A round as it should be, which begins when each of the two ports has had so many storms."""
-    phases = {"stormed": sent_all([first]), "both": sent_all([first, second]), "over": {}, "resumed": sent_all()}
+    phases = {"stormed": sent_all([first]), "both": sent_all([first, second]), "alone": sent_all([second]), "over": {},
+              "resumed": sent_all()}
     during = read([first], storms_before)
     during.watchdog[f"{first}:3"] = WatchdogRow(STORMED, storms_before + 1, storms_before)
     after = read(storms=storms_before + 1)
+    both, alone = read([first, second], storms_before + 1), read([second], storms_before + 1)
     return StormRound(
-        SUBJECT, read(storms=storms_before), during, after, (3,), phases, Timers(DROP), QUEUES, second,
-        read([first, second], storms_before + 1), after, storms_on=(first,)
+        SUBJECT, read(storms=storms_before), during, after, (3,), phases, Timers(DROP), QUEUES, second, both, alone,
+        after, storms_on=(first,)
     )
 
 
@@ -87,6 +90,8 @@ def test_each_port_has_the_first_storm_once():
     ("stormed", data_flow(TX, FIRST, DATA_FRAMES - 1), "other-ports-unaffected"),
     ("both", data_flow(TX, FIRST, 1), "dropped-in-storm"),
     ("both", data_flow(FIRST, TX, 1), "dropped-in-storm"),
+    ("alone", data_flow(TX, FIRST, 1), "dropped-in-storm"),
+    ("alone", data_flow(SECOND, TX, DATA_FRAMES - 1), "other-ports-unaffected"),
     ("resumed", data_flow(TX, FIRST, DATA_FRAMES - 1), "resumed"),
 ])
 def test_what_is_wrong_in_the_turned_round_says_so(moment, data, name):
@@ -102,6 +107,14 @@ def test_a_second_storm_that_is_not_detected_beside_another():
     turned = replace(storm_round(SECOND, FIRST), both=read([SECOND], 1))
     [check] = lacking(turned, storm_round(FIRST, SECOND, 1))
     assert check.name == "stormed-queues-later" and "Ethernet0" in check.where, check.message
+
+
+@pytest.mark.parametrize("stormed, wrong", [([FIRST, SECOND], FIRST), ([], SECOND)])
+def test_the_first_storm_ends_and_the_second_goes_on(stormed, wrong):
+    """A queue that stays in storm as long as another port's is, and one that is restored with another port's."""
+    own = replace(storm_round(FIRST, SECOND, 1), alone=read(stormed, 2))
+    [check] = lacking(storm_round(SECOND, FIRST), own)
+    assert check.name == "stormed-queues-last" and wrong in check.where, check.message
 
 
 def test_a_queue_that_is_restored_later_than_it_must_be():
@@ -164,7 +177,7 @@ def test_pauses_that_come_while_the_watchdog_acts_are_counted(asic, tolerances, 
     assert [check.name for check in unmet(_pauses_counted(run))] == expected, counted
 
 
-def restored_run(sent=((3, 9),)):
+def storm_and_pauses(sent=((3, 9),)):
     """WD-15 as it should be: a storm, and then data of the restored port, which has sent so many PFC frames of these
     priorities, held at the tx port."""
     stormed = replace(read([FIRST]), watchdog={f"{FIRST}:3": WatchdogRow(STORMED, 1, 0)})
@@ -183,9 +196,13 @@ def restored_run(sent=((3, 9),)):
               "resumed": {**dict([passed]), **others}}
     subject = replace(SUBJECT, pair=PortPair(SUBJECT.pair.tx, SUBJECT.pair.rx))
     scenario = Scenario(Storm.LOSSLESS, (3,), (0,))
-    return storm_and_turned(
-        storm, Measurement(subject, restored, turned, turned, (3,), phases, scenario, PauseSource()), turned
-    )
+    return storm, Measurement(subject, restored, turned, turned, (3,), phases, scenario, PauseSource())
+
+
+def restored_run(sent=((3, 9),)):
+    """The parts of that."""
+    storm, pauses = storm_and_pauses(sent)
+    return storm_and_turned(storm, pauses, pauses.after)
 
 
 def test_a_restored_port_that_holds_its_sender_passes():
@@ -215,3 +232,34 @@ def test_frames_that_pause_nobody_come_with_data_of_lossless_priorities():
     qos = replace(lab.subject.qos, lossless=())
     none = pausing_nobody(replace(lab, subject=replace(lab.subject, qos=qos)))
     assert none == [], none
+
+
+@pytest.mark.parametrize("can_turn, sent, failed", [
+    (True, ((3, 9),), []), (True, (), ["back-pressure"]), (False, (), []),
+])
+def test_a_port_whose_watchdog_was_stopped_in_a_storm_is_looked_at_both_ways(can_turn, sent, failed):
+    """The turned steps, where the ports can change places, are judged as the others are."""
+    storm, turned = storm_and_pauses(sent)
+    run = stopped_and_again(storm, storm_and_pauses()[1], turned if can_turn else None)
+    found = unmet(judge(run))
+    assert [check.name for check in found] == failed, found
+    assert all("stopped in a storm, the ports having changed places" in check.message for check in found), found
+    assert run.settled is (turned.after if can_turn else run.parts[1].run.after), "the last counters"
+
+
+@pytest.mark.parametrize("detected, restored, status, failed", [
+    (0, 0, OPERATIONAL, 0), (3, 3, OPERATIONAL, 0), (5, 5, OPERATIONAL, 0),
+    (3, 2, STORMED, 1), (3, 2, OPERATIONAL, 1), (3, 3, STORMED, 1), (6, 6, OPERATIONAL, 1),
+])
+def test_of_brief_storms_as_many_are_over_as_were_detected(detected, restored, status, failed):
+    """WD-10: how many these are is the polls' affair."""
+    after = replace(read(), watchdog={f"{FIRST}:3": WatchdogRow(status, 16 + detected, 16 + restored)})
+    before = replace(read(), watchdog={f"{FIRST}:3": WatchdogRow(OPERATIONAL, 16, 16)})
+    run = WatchdogRun(SUBJECT, before, after, after, (3,), {}, Timers(DROP), QUEUES)
+    found = unmet(judge_brief(run))
+    assert [check.name for check in found] == ["storms-counted"] * failed, found
+
+
+def test_brief_storms_end_when_they_may_just_be_detected():
+    """From the detection time to two polls more."""
+    assert [round(seconds, 9) for seconds in brief_s()] == [0.2, 0.25, 0.3, 0.35, 0.4], brief_s()

@@ -7,10 +7,10 @@ import pytest
 
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.watchdog.timers import (
-    StormOnTraffic, TimedStormsRun, _at_edges, _time_kept, middle, validity,
+    FORWARDING, TIMES, StormOnTraffic, TimedStormsRun, _at_edges, _time_kept, judge, middle, settings_on, validity,
 )
-from tests.common.pfc.lab.watchdog import DROP, Timers
-from tests.common.pfc.model.counters import DutCounters
+from tests.common.pfc.lab.watchdog import DROP, OPERATIONAL, Timers
+from tests.common.pfc.model.counters import DutCounters, WatchdogRow
 from tests.common.pfc.model.measurement import PortUnderTest
 from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.model.qos import PortQos, SharedBuffer
@@ -126,9 +126,37 @@ def test_of_three_storms_on_hardware_the_one_in_the_middle_is_judged(order):
     assert middle(three[:1], lambda storm, flow: storm.detection_ms(flow)) == three[0], "one alone"
 
 
+@pytest.mark.parametrize("lost, held_s, failed", [
+    (0, "0.25", []), (1, "0.25", ["forwarded-in-storm"]), (0, "0.9", ["detection-time"]),
+])
+def test_what_waits_when_a_storm_is_detected_goes_on_with_the_action_forward(lost, held_s, failed):
+    """A sender of 40 % that is held so long in a storm of 0.9 s, and some of whose frames are lost, not counted."""
+    fps = Fraction(100_000, 8 * 1044) * 1_000_000 * Fraction(4, 10)
+    sent, due = round(fps * (3 - Fraction(held_s))), round(fps * 3)
+    flow = FlowStats(FlowPlan("test", Role.TEST, 3, 1024, 40.0, seconds=3), False, sent, sent - lost)
+    free = FlowStats(FlowPlan("background", Role.BACKGROUND, 0, 1024, 40.0, seconds=3), False, due, due)
+    pauses = FlowStats(FlowPlan("storm", Role.STORM, None, 64, fps=5960), False, round(5960 * 0.9), 0)
+    stats = {one.plan.name: one for one in (flow, free, pauses)}
+    begun = {name: dataclasses.replace(one, frames_tx=0) for name, one in stats.items()}
+    storm = StormOnTraffic(SUBJECT, FORWARDING, begun, stats, stats, True, "action forward")
+    none = dict.fromkeys(PORTS, (0,) * 8)
+    rows = {"Ethernet0:3": WatchdogRow(OPERATIONAL, 1, 1, 0, lost, 0, 0)}
+    before, after = (DutCounters(none, none, {}, found, (), {}) for found in ({}, rows))
+    run = TimedStormsRun(SUBJECT, before, after, after, (3,), {}, FORWARDING, tuple(rows), [storm])
+    found = unmet(judge(run))
+    assert [check.name for check in found] == failed, found
+
+
+@pytest.mark.parametrize("asic, forwarding", [("broadcom", [FORWARDING]), ("cisco-8000", [])])
+def test_the_action_forward_is_measured_where_there_is_one(asic, forwarding):
+    """Beside the usual times, each by a name of its own."""
+    assert [*settings_on(asic).values()] == [*TIMES, *forwarding], settings_on(asic)
+
+
 def test_what_an_action_drops_before_and_after_it_is_counted():
     """100 ms of a storm on hardware, at 40 % of the line; on an exact clock nothing."""
     storm, flow = timed(2.8, 1)
     assert _at_edges(storm, 3) == int(Fraction(100_000, 8 * 1044) * 1_000_000 * Fraction(4, 10) / 10), flow
     assert _at_edges(storm, 4) == 0, "no flow of it"
     assert _at_edges(dataclasses.replace(storm, exact=True), 3) == 0, "exact"
+    assert _at_edges(dataclasses.replace(storm, timers=FORWARDING), 3) == 0, "nothing is dropped"

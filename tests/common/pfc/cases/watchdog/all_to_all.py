@@ -8,7 +8,7 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
-from ...lab.generator import Traffic
+from ...lab.generator import SETTLE_S, Traffic
 from ...lab.lab import Lab
 from ...lab.watchdog import DROP, FORWARD, OPERATIONAL, Timers, Watchdog, watching
 from ...lab.watchdog_deviations import forwards
@@ -34,6 +34,9 @@ FORWARD_ALL_TO_ALL = PlanCase("watchdog-forward-all-to-all", "WD-7")
 BOTH = "Both"
 """The phase of the second storm and of the data in both."""
 IN_BOTH = "in both storms"
+ALONE = "Alone"
+"""The phase of the data in the second storm, once the first one was over."""
+IN_SECOND = "in the second storm, once the first was over"
 LONG_MS = 2000
 """Longer than what is waited for besides: a storm that is detected, or over, twice as late beside another one shows."""
 LATE_STOP_S = 1.0  # by which a generator may stop a storm later than it is told to
@@ -60,17 +63,19 @@ class Loads:
 
 @dataclass(frozen=True)
 class StormRound(WatchdogRun):
-    """A storm on one port, later on another one too, and the end of both; `during` was read in the first. A further
-    phase: `both`, of the data in both.
+    """A storm on one port, later on another one too, the end of the first, and that of the second; `during` was read in
+    the first. Further phases: `both`, of the data in both, and `alone`, of that in the second once the first was over.
 
     Attributes:
         second: the port of the later storm; that of the first is `first`.
         both: the switch's counters in both storms.
+        alone: the same in the second one, when the queues of the first must have been restored.
         ended: the same when all queues must have been restored.
     """
 
     second: str
     both: DutCounters
+    alone: DutCounters
     ended: DutCounters
 
     @property
@@ -83,6 +88,12 @@ class StormRound(WatchdogRun):
         """The run as it was in both storms."""
         phases = {**self.phases, "stormed": self.phases["both"]}
         return replace(self, during=self.both, phases=phases, storms_on=(self.first, self.second))
+
+    @property
+    def in_second(self) -> WatchdogRun:
+        """The run as it was in the second storm, once the first was over."""
+        phases = {**self.phases, "stormed": self.phases["alone"]}
+        return replace(self, during=self.alone, phases=phases, storms_on=(self.second,))
 
     def details(self) -> dict[str, Any]:
         """Also which ports had the storms."""
@@ -114,8 +125,9 @@ def _round(
     lab: Lab, target: Target, watchdog: Watchdog, before: DutCounters, ports: Sequence[str], loads: Loads,
     is_last: bool = False,
 ) -> StormRound:
-    """A storm on the first of these ports, data between all, a storm on the last one too, the same data, the end of
-    both, data from the tx port. `is_last`: the watchdog is stopped then."""
+    """A storm on the first of these ports, data between all, a storm on the last one too, the same data, the end of the
+    first storm, data from and to the tx port, the end of the other, data from the tx port. `is_last`: the watchdog is
+    stopped then."""
     timers = watchdog.timers
     assert timers is not None, "it runs"
     traffic = _traffic(lab, target, ports, loads, timers)
@@ -124,31 +136,43 @@ def _round(
         during = watchdog.counters()
         in_both = data_in_storms(lab, traffic, BOTH)
         both = watchdog.counters()
-        storms = [*traffic.names(Role.STORM), *traffic.names(Role.STORM, phase=BOTH)]
-        end_storms(lab, storms, timers)
-        if not lab.clock.exact:
-            lab.clock.sleep(LATE_STOP_S)
+        first, second = traffic.names(Role.STORM), traffic.names(Role.STORM, phase=BOTH)
+        _end(lab, first, timers)
+        in_second = data_in_storms(lab, traffic, ALONE)
+        alone = watchdog.counters()
+        _end(lab, second, timers)
         ended = watchdog.counters()
-        over = lab.generator.stats(storms)
-        phases = {"stormed": stormed, "both": in_both, "over": over, "resumed": data_again(lab, traffic)}
+        over = lab.generator.stats([*first, *second])
+        phases = {"stormed": stormed, "both": in_both, "alone": in_second, "over": over,
+                  "resumed": data_again(lab, traffic)}
     after = watchdog.stop() if is_last else watchdog.counters()
     return StormRound(
-        lab.subject, before, during, after, target, phases, timers, watchdog.queues, ports[-1], both, ended,
+        lab.subject, before, during, after, target, phases, timers, watchdog.queues, ports[-1], both, alone, ended,
         storms_on=(ports[0],),
     )
 
 
+def _end(lab: Lab, storms: Sequence[str], timers: Timers) -> None:
+    """Stops storms, and waits until their queues must have been restored, however late the generator stops them."""
+    end_storms(lab, storms, timers)
+    if not lab.clock.exact:
+        lab.clock.sleep(LATE_STOP_S)
+
+
 def _traffic(lab: Lab, target: Target, ports: Sequence[str], loads: Loads, timers: Timers) -> Traffic:
-    """What a round sends. The phases of its flows: the first, `BOTH`, and that of the data sent again."""
-    storm = pause_storm(lab, target, 2 * (lead_s(timers) + DATA_S + lab.delays.port_s))
+    """What a round sends. The phases of its flows: the first, `BOTH`, `ALONE`, and that of the data sent again."""
+    end_s = timers.latest_restoration_s + SETTLE_S + LATE_STOP_S
+    storm = pause_storm(lab, target, end_s + 2 * (lead_s(timers) + DATA_S + lab.delays.port_s))
     first, second = (
         [replace(storm, name=lab.builder.flow_name(f"Pause Storm {port}"), enters=port, leaves=ports[1]),
          *early_flows(lab, target, ports[1], port)]
         for port in (ports[0], ports[-1])
     )
     data = _data(lab, target, ports, loads, timers)
-    resumed = again(flow for flow in data if flow.enters == lab.subject.pair.tx.port)
-    return lab.builder.build([*first, *data, *later([*second, *data], BOTH), *resumed])
+    tx = lab.subject.pair.tx.port
+    alone = later((replace(flow, delay_ns=0) for flow in data if tx in (flow.enters, flow.leaves)), ALONE)
+    resumed = again(flow for flow in data if flow.enters == tx)
+    return lab.builder.build([*first, *data, *later([*second, *data], BOTH), *alone, *resumed])
 
 
 def _data(lab: Lab, target: Target, ports: Sequence[str], loads: Loads, timers: Timers) -> list[FlowPlan]:
@@ -169,20 +193,22 @@ def _data(lab: Lab, target: Target, ports: Sequence[str], loads: Loads, timers: 
 def validity(run: StormRound) -> Iterator[Check]:
     """Whether a round was a measurement, best cause first."""
     yield from checks.validity(run)
-    both = run.in_both
-    yield from load_applied(run.subject, both.flows("stormed"), both.pfc_sent, IN_BOTH, [Role.TEST])
+    for moment, when in ((run.in_both, IN_BOTH), (run.in_second, IN_SECOND)):
+        yield from load_applied(run.subject, moment.flows("stormed"), moment.pfc_sent, when, [Role.TEST])
 
 
 def judge(run: StormRound) -> Iterator[Check]:
     """All checks of a round that was a measurement."""
     first = {f"{run.first}:{priority}" for priority in run.tested}
-    both = first | {f"{run.second}:{priority}" for priority in run.tested}
+    second = {f"{run.second}:{priority}" for priority in run.tested}
     yield from _stormed("stormed-queues", run, run.during, first)
-    yield from _stormed("stormed-queues-later", run, run.both, both)
+    yield from _stormed("stormed-queues-later", run, run.both, first | second)
+    yield from _stormed("stormed-queues-last", run, run.alone, second)
     yield from _stormed("restored", run, run.ended, set())
-    yield from _counted(run, both)
+    yield from _counted(run, first | second)
     yield from acted(run, passing=f"in a storm on {run.first}")
     yield from acted(run.in_both, IN_BOTH)
+    yield from acted(run.in_second, IN_SECOND)
     yield from works_again(run, "after both storms")
 
 

@@ -2,9 +2,9 @@
 watchdog, and while a buffer threshold is changed and put back.
 
 The sender measures it. Until the storm is detected the switch pauses the sender: it has sent less than was due by what
-it would have sent in that time. From then until restoration the switch drops what the sender sends. What was due is
-counted from when all flows had begun, up to before they end: some generators take a time for a number of frames, and
-send what was held after it.
+it would have sent in that time. From then until restoration the switch drops what the sender sends; with the action
+`forward`, of one more storm of WD-5, it drops nothing. What was due is counted from when all flows had begun, up to
+before they end: some generators take a time for a number of frames, and send what was held after it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from ...lab.configuration import configured, read_config
 from ...lab.lab import Lab
 from ...lab.generator import SETTLE_S
 from ...lab.reservation import Rows
-from ...lab.watchdog import DROP, LATE_MS, MS_PER_S, Timers, Watchdog
+from ...lab.watchdog import DROP, FORWARD, LATE_MS, MS_PER_S, Timers, Watchdog
+from ...lab.watchdog_deviations import forwards
 from ...model.arithmetic import MAX_QUANTA, pause_seconds
 from ...model.checking import (
     at_priorities, at_priority, error_unless, everything_received, fail_unless, priority_of, storm_sent,
@@ -43,6 +44,8 @@ BUFFER_CHANGED = PlanCase("watchdog-buffer-changed", "WD-8")
 
 TIMES = (Timers(DROP, 100, 400, 100), Timers(DROP, 400, 200, 200), Timers(DROP, 1200, 1400, 200))
 """Of WD-5. The last are more milliseconds than ten bits hold."""
+FORWARDING = Timers(FORWARD, 200, 200, 100)
+"""Those of WD-5 with the other action, where the switch has it: what waits when a storm is detected has to go on."""
 SAME_TIMES = Timers(DROP, 200, 200, 100)  # in every storm of WD-8
 TEST_PERCENT = 40  # of the line, and as much of background
 SPARE_S = 0.5
@@ -154,9 +157,16 @@ class TimedStormsRun(WatchdogRun):
 def with_several_times(lab: Lab, target: Target, before: DutCounters) -> TimedStormsRun:
     """WD-5: for each of the times data, a storm on it, the storm's end, restoration, the data's end."""
     lab.subject.qos.check_reached(target)
+    settings = settings_on(lab.subject.asic)
     with watching_pair(lab) as watchdog:
-        storms = [measure_storms(lab, target, watchdog, timers, str(timers)) for timers in TIMES]
+        storms = [measure_storms(lab, target, watchdog, timers, setting) for setting, timers in settings.items()]
         return _read(lab, target, before, watchdog, [*chain(*storms)])
+
+
+def settings_on(asic: str) -> dict[str, Timers]:
+    """The times of WD-5's storms, by what messages call them."""
+    settings = {str(timers): timers for timers in TIMES}
+    return {**settings, f"action {FORWARD}, {FORWARDING}": FORWARDING} if forwards(asic) else settings
 
 
 def while_buffer_changes(lab: Lab, target: Target, before: DutCounters) -> TimedStormsRun:
@@ -275,6 +285,8 @@ def judge(run: TimedStormsRun) -> Iterator[Check]:
             yield from _in_time(list(zip(storms, flows)))
         for storm in storms:
             yield from everything_received("background-unaffected", run.subject, storm.flows(Role.BACKGROUND), "")
+            test = storm.flows(Role.TEST) if storm.timers.action == FORWARD else ()
+            yield from everything_received("forwarded-in-storm", run.subject, test, f"({storm.label})")
     for priority in run.tested:
         place = at_priority(run.subject, priority)
         row = run.gained(run.queue(priority), run.after)
@@ -297,14 +309,15 @@ def judge(run: TimedStormsRun) -> Iterator[Check]:
 def _at_edges(storm: StormOnTraffic, priority: int) -> int:
     """Frames of a storm that may be dropped before and after those that are counted: what drops them is there before
     its counters are first read, and goes after they were read the last time (`pfcwdsworch.cpp`)."""
-    flows = [] if storm.exact else [flow for flow in storm.flows(Role.TEST) if priority_of(flow) == priority]
+    is_open = not storm.exact and storm.timers.action == DROP
+    flows = [flow for flow in storm.flows(Role.TEST) if is_open and priority_of(flow) == priority]
     speed_mbps = storm.subject.pair.speed_mbps
     return sum(int(flow.plan.rate(speed_mbps) * LATE_MS / MS_PER_S) for flow in flows)
 
 
 def _in_time(measured: Sequence[tuple[StormOnTraffic, FlowStats]]) -> Iterator[Check]:
-    """Detection and restoration within their bounds (`Timers`), of the storm that was in the middle. `measured`: each
-    storm of a setting, with its flow of one priority."""
+    """Detection and restoration within their bounds (`Timers`), of the storm that was in the middle; with the action
+    `forward` nothing shows the restoration. `measured`: each storm of a setting, with its flow of one priority."""
     storm, flow = middle(measured, lambda storm, flow: storm.detection_ms(flow))
     place = at_priority(storm.subject, priority_of(flow))
     timers = storm.timers
@@ -313,6 +326,8 @@ def _in_time(measured: Sequence[tuple[StormOnTraffic, FlowStats]]) -> Iterator[C
     met = high >= earliest - storm.late_ms and low <= latest
     expected = f"detection {float(earliest):.0f} to {float(latest):.0f} ms after the storm began ({storm.label})"
     yield fail_unless("detection-time", place, met, expected, f"{float(low):.1f} to {float(high):.1f} ms")
+    if timers.action == FORWARD:
+        return
     storm, flow = middle(measured, lambda storm, flow: storm.restoration_ms(flow))
     earliest, latest = timers.restoration_bounds_ms(storm.late_ms)
     seen = storm.restoration_ms(flow)
