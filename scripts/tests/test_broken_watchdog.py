@@ -271,6 +271,27 @@ class StopsAll(Fault):
         return replace(config, watchdog=None) if config.watchdog in (self.lost.get(config.name),) else config
 
 
+class MaskCleared(Fault):
+    """The action on a storm switches off the sending of pauses for every class of the port."""
+
+    name = "mask-cleared"
+
+    def __init__(self, scope, **options):
+        super().__init__(scope, **options)
+        self.storms = set()
+
+    def watchdog_action(self, queue, action):
+        self.storms.add(queue)
+        return action
+
+    def watchdog_undoes(self, queue, parts):
+        self.storms.discard(queue)
+        return parts
+
+    def xoff_priorities(self, group, priorities):
+        return frozenset() if self.storms else priorities
+
+
 class Overlooked(Fault):
     """A storm that is over at the first poll after its detection stays one."""
 
@@ -400,7 +421,8 @@ FAULTS = (
     "nervous.py:Sulking@Ethernet112,priority=4", "nervous.py:Distracted@Ethernet72",
     "watchdog-calm-adds-up@Ethernet100", "watchdog-restores-in-storm@Ethernet88,one_in=100",
     "watchdog-undo-missing@Ethernet52,only=received", "nervous.py:Awaiting@Ethernet20",
-    "nervous.py:Overlooked@Ethernet76", "nervous.py:Flushing@Ethernet52", "nervous.py:Stuck@Ethernet44",
+    "nervous.py:MaskCleared@Ethernet52", "pause-ignored@Ethernet84", "nervous.py:Overlooked@Ethernet76",
+    "nervous.py:Flushing@Ethernet52", "nervous.py:Stuck@Ethernet44",
     "nervous.py:Awaiting@Ethernet68", "nervous.py:Shared@Ethernet60", "nervous.py:Shared@Ethernet68",
 )
 
@@ -456,7 +478,7 @@ CASES = [
           "Ethernet8 priorities 3, 4: expected no queue in storm, all others operational, got Ethernet8:3, "),
     wreck(NERVOUS, ALERTED, "FAIL PASS", "no-other-storm restored restoration-counted forwarded-in-storm resumed",
           "Ethernet8 priority 3: expected the queue operational after the storm, got stormed"),
-    wreck(NERVOUS, OVERLAPPING, "FAIL PASS", "no-other-storm restored restoration-counted resumed",
+    wreck(NERVOUS, OVERLAPPING, "FAIL PASS", "no-other-storm restored restoration-counted resumed held-frames-drained",
           "Ethernet8 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
     wreck(FALSE_ALARM, QUIET, "FAIL PASS", "no-storm-detected nothing-lost",
           "Ethernet12 priority 3: expected no storm detected in pauses that are shorter than a storm, got "),
@@ -545,6 +567,11 @@ CASES = [
           "Ethernet76 priority 3: expected the queue stormed in the storm (after the port was started), got N/A"),
     wreck(TOGETHER, OVERLAPPING, "FAIL PASS", "restored restoration-counted resumed",
           "Ethernet72 priority 3: expected the queue operational once its own storm had stopped, got stormed"),
+    wreck(UNTAKEN, OVERLAPPING, "FAIL PASS", "back-pressure held-frames-drained resumed",
+          "Ethernet52 priority 4: expected more than 0 PFC frames sent out of Ethernet52 to hold the sender, in a storm"
+          " of another priority on its port, got 0"),
+    wreck(UNHELD, OVERLAPPING, "FAIL PASS", "held-in-storm back-pressure",
+          "Ethernet84 priority 4: expected 0 frames from Ethernet0 to Ethernet84 received in a storm of another"),
     wreck(BUSY, HELD, "FAIL PASS", "stopped-in-time resumed",
           "Ethernet92 priority 3: expected at most 9 frames received from the beginning of storm 1 to its end, got "),
     wreck(BUSY, STOPPED, "FAIL PASS", "blocked-while-paused held-within-buffer back-pressure held-frames-drained",

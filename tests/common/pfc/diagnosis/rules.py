@@ -505,6 +505,7 @@ PAUSES_SENT = (
          lambda found: found.any(*XOFF), _text(ASKED_NOWHERE), at=_not_paused),
     Rule("pauses sent for {who} are not counted as many as it takes to hold its senders", ("back-pressure",),
          picks=_text("at least .* PFC frames sent")),
+    Rule("no pause is sent for {who} while another priority of the port is in storm", XOFF, _only("WD-13")),
     Rule("no pause is sent for {who} any more once the watchdog was stopped in a storm", XOFF, _only("WD-16")),
     Rule("no pause is sent for {who} any more once the watchdog has restored the port", XOFF, _only("WD-15", "WD-16")),
     Rule("no pause is sent for {who} any more once the port was shut down and started", XOFF,

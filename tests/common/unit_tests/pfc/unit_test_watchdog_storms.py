@@ -12,6 +12,7 @@ from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
 from tests.common.pfc.cases.watchdog.beside import pausing_nobody
 from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped, kept_lone_storm
 from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
+from tests.common.pfc.cases.watchdog.overlapping import judge_congested
 from tests.common.pfc.cases.watchdog.repeated import brief_s, judge_brief
 from tests.common.pfc.cases.watchdog.restored import storm_and_turned, stopped_and_again
 from tests.common.pfc.lab.dut import Dut
@@ -263,3 +264,19 @@ def test_of_brief_storms_as_many_are_over_as_were_detected(detected, restored, s
 def test_brief_storms_end_when_they_may_just_be_detected():
     """From the detection time to two polls more."""
     assert [round(seconds, 9) for seconds in brief_s()] == [0.2, 0.25, 0.3, 0.35, 0.4], brief_s()
+
+
+@pytest.mark.parametrize("held_rx, sent, drained, failed", [
+    (0, 9, DATA_FRAMES, []), (0, 0, DATA_FRAMES, ["back-pressure"]), (0, 9, DATA_FRAMES - 1, ["held-frames-drained"]),
+    (1, 9, DATA_FRAMES, ["held-in-storm"]),
+])
+def test_a_port_in_storm_holds_the_sender_of_another_priority(held_rx, sent, drained, failed):
+    """WD-13: priority 4 is in storm, and priority 3 is congested at the tx port."""
+    queue = f"{FIRST}:4"
+    stormed = replace(read(), watchdog={queue: WatchdogRow(STORMED, 1, 0)})
+    pfc_tx = {**read().pfc_tx, FIRST: (0, 0, 0, sent, 0, 0, 0, 0)}
+    after = replace(read(), watchdog={queue: WatchdogRow(OPERATIONAL, 1, 1)}, pfc_tx=pfc_tx)
+    phases = {"held": dict([data_flow(FIRST, TX, held_rx)]), "drained": dict([data_flow(FIRST, TX, drained)])}
+    congested = WatchdogRun(SUBJECT, read(), stormed, after, (4,), phases, Timers(DROP), (queue,))
+    found = unmet(judge_congested(congested))
+    assert [check.name for check in found] == failed, found
