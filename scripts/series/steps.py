@@ -110,7 +110,7 @@ STEPS = (
          ("SENT",)),
     Step("watchdog", "Add the PFC watchdog: its times, start and stop, storms with data in them, and their checks",
          "nothing calls it before cases-7",
-         _logic("cases/watchdog/quiet.py", "cases/watchdog/repeated.py",
+         _logic("cases/watchdog/quiet.py", "cases/watchdog/repeated.py", "cases/watchdog/timers.py",
                 "cases/watchdog/watched.py")),
     Step("cases-7", "Add PFC cases: the watchdog",
          "a family more; nothing else changes",
