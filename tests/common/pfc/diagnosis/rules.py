@@ -506,6 +506,7 @@ PAUSES_SENT = (
     Rule("the end of congestion is not told to senders of {who} while others are congested",
          ("xon-sent-alone", "drained-alone"), _none("xon-sent", *XOFF)),
     Rule("the end of congestion is not told to senders of {who}", ("xon-sent", "xon-sent-alone", "sender-resumed")),
+    Rule("a sender of {who} starves while others go on", ("share-of-sender",)),
     Rule("the end of congestion is told to senders of {who} later than the buffer profile says", ("xon-level",)),
     Rule("the end of congestion is told to senders of {who} sooner than the buffer profile says", ("xon-not-early",)),
     Rule("pause frames have a wrong source", ("source", "source-own")),
