@@ -556,10 +556,11 @@ def _cable_m(config_db: ConfigDb, device: str, port: str) -> int:
 
 
 def delays(
-    headroom: Headroom, speed_mbps: int, priorities: int, line_percent: float = 100, beyond_bytes: int = FRAME_BYTES
+    headroom: Headroom, speed_mbps: int, priorities: int, line_percent: float = 100, beyond_bytes: int = FRAME_BYTES,
+    frame_bytes: int = FRAME_BYTES,
 ) -> Delays:
-    """How long a sender may go on, where so many lossless priorities fill its line together, each with a headroom of
-    its own.
+    """How long a sender may go on, where so many priorities fill its line together, the lossless ones each with a
+    headroom of its own.
 
     From the XOFF on, headroom takes (of the line's bytes, as long as it is at full rate): the frame that made it
     necessary; what comes while another frame and the pauses of the other priorities leave before it, while it is on the
@@ -574,12 +575,13 @@ def delays(
         priorities: how many.
         line_percent: what the sender's full line is loaded with.
         beyond_bytes: size of the frames that are to be too much, with FCS.
+        frame_bytes: of those that it is to cover.
     """
-    frame = FRAME_BYTES + WIRE_OVERHEAD_BYTES
+    frame = frame_bytes + WIRE_OVERHEAD_BYTES
     per_ns = Fraction(speed_mbps, 8000)  # bytes
     fixed = Fraction(OTHER_FRAME_BYTES + priorities * (PAUSE_FRAME_BYTES + WIRE_OVERHEAD_BYTES))
     fixed += 2 * headroom.cable_m * NS_PER_M * per_ns + response_seconds(speed_mbps) * 10**9 * per_ns
-    held = headroom.xoff_bytes // (FRAME_BYTES + MOST_CELL_BYTES - 1) - 2
+    held = headroom.xoff_bytes // (frame_bytes + MOST_CELL_BYTES - 1) - 2
     covered = floor((held * frame * priorities - fixed) / QUANTUM_BYTES)
     too_many = (headroom.xoff_bytes // beyond_bytes + 2) * (beyond_bytes + WIRE_OVERHEAD_BYTES) * priorities
     beyond = ceil(too_many / _quantum_bytes(line_percent))
