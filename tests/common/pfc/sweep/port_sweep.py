@@ -101,22 +101,28 @@ def late_senders(parts: Sequence[Part]) -> dict[str, LateSender]:
     told, or a pool has less headroom than all groups that are filled together."""
     found = {part.lab.port: LateSender() for part in parts}
     try:
-        first = parts[0].lab
-        ports = [part.lab.subject.pair.tx.port for part in parts]
-        printed = first.dut.ask({port: profiles_command(port) for port in ports})
-        filled = {part.lab.port: _headrooms(part, printed[port]) for part, port in zip(parts, ports, strict=True)}
-        check_shared(first.subject, [headroom for headrooms in filled.values() for headroom in headrooms])
+        filled = read_headrooms(parts)
+        check_shared(parts[0].lab.subject, [headroom for headrooms in filled.values() for headroom in headrooms])
     except QualificationError as error:
         logger.warning("senders stop as soon as a pause reaches them: %s", error)
         return found
     return found | {part.lab.port: _late_sender(part, filled[part.lab.port]) for part in parts}
 
 
-def _headrooms(part: Part, printed: str) -> list[Headroom]:
-    """The headroom of each paused priority at the tx port."""
-    lab = part.lab
-    headroom = read_headroom(printed, lab.config_db, lab.subject.qos, lab.subject.pair.tx.port)
-    return [headroom[priority] for priority in part.scenario.tested]
+def read_headrooms(parts: Sequence[Part]) -> dict[str, list[Headroom]]:
+    """Port under test -> the headroom of each paused priority at its tx port.
+
+    Raises:
+        QualificationError: one has none, or what it is cannot be told.
+    """
+    ports = {part.lab.port: part.lab.subject.pair.tx.port for part in parts}
+    printed = parts[0].lab.dut.ask({tx: profiles_command(tx) for tx in ports.values()})
+    found = {}
+    for part in parts:
+        tx = ports[part.lab.port]
+        headroom = read_headroom(printed[tx], part.lab.config_db, part.lab.subject.qos, tx)
+        found[part.lab.port] = [headroom[priority] for priority in part.scenario.tested]
+    return found
 
 
 def _late_sender(part: Part, headrooms: Sequence[Headroom]) -> LateSender:
