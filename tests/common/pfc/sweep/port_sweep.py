@@ -7,12 +7,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, finding_of
 from ..cases.group_profiles import profiles_command
-from ..cases.headroom import Headroom, check_shared, delays, read_headroom
+from ..cases.headroom import Headroom, delays, read_headroom
 from ..lab.generator import Traffic
 from ..lab.generator_ports import reacting_after
 from ..lab.lab import Lab
@@ -97,16 +98,26 @@ def measure(labs: Sequence[Lab], before: DutCounters, beside: bool = False) -> l
 
 def late_senders(parts: Sequence[Part]) -> dict[str, LateSender]:
     """Port under test -> the sender behind its tx port, which goes on after a pause for as long as the headroom of each
-    paused priority covers, whatever else is as slow as it may be (HEAD). All of them stop at once where that cannot be
-    told, or a pool has less headroom than all groups that are filled together."""
-    found = {part.lab.port: LateSender() for part in parts}
+    paused priority covers, whatever else is as slow as it may be (HEAD); where a pool shares less headroom than all
+    groups have that are filled together, for so much less. All stop at once where that cannot be told."""
     try:
         filled = read_headrooms(parts)
-        check_shared(parts[0].lab.subject, [headroom for headrooms in filled.values() for headroom in headrooms])
     except QualificationError as error:
         logger.warning("senders stop as soon as a pause reaches them: %s", error)
-        return found
-    return found | {part.lab.port: _late_sender(part, filled[part.lab.port]) for part in parts}
+        return {part.lab.port: LateSender() for part in parts}
+    part_of_each = _pool_part([headroom for headrooms in filled.values() for headroom in headrooms])
+    return {
+        part.lab.port: _late_sender(part, [replace(headroom, xoff_bytes=int(headroom.xoff_bytes * part_of_each))
+                                           for headroom in filled[part.lab.port]])
+        for part in parts
+    }
+
+
+def _pool_part(headrooms: Sequence[Headroom]) -> Fraction:
+    """How much of each of these headrooms their pool has where all of them are filled at once."""
+    due = sum(headroom.xoff_bytes for headroom in headrooms)
+    shared = [headroom.room.pool_headroom for headroom in headrooms if headroom.room and headroom.room.pool_headroom]
+    return min([Fraction(1), *(Fraction(size, due) for size in shared)])
 
 
 def read_headrooms(parts: Sequence[Part]) -> dict[str, list[Headroom]]:

@@ -307,10 +307,12 @@ PROFILES = "BUFFER_PG_TABLE:{}:3-4 pg_lossless {{'xoff': '165568', 'size': '0', 
 
 
 @pytest.mark.parametrize(("shared_headroom", "change", "late"), [
-    (0, {}, True), (4 * 165568, {}, True), (4 * 165568 - 1, {}, False), (0, {"CABLE_LENGTH": {}}, False),
+    (0, {}, LateSender(12_352, 2 * 165568)), (4 * 165568, {}, LateSender(12_352, 2 * 165568)),
+    (2 * 165568, {}, LateSender((55 * 1044 * 7 - 27967) // 64, 165568)),  # 82784 bytes: 57 frames of at most 1443
+    (0, {"CABLE_LENGTH": {}}, LateSender()),
 ])
 def test_senders_go_on_for_as_long_as_headroom_covers(shared_headroom, change, late):
-    """Of two ports at once, each with two lossless priorities; where the pool has as much for all of them."""
+    """Of two ports at once, each with two lossless priorities; less where the pool has less for all of them."""
     pool = {"BUFFER_POOL": {"ingress": {"size": "12766208", "xoff": str(shared_headroom)}}}
     tables = {**TABLES, "PORT_QOS_MAP": dict.fromkeys(PORTS, TABLES["PORT_QOS_MAP"]["Ethernet0"]),
               "CABLE_LENGTH": {"AZURE": dict.fromkeys(PORTS, "5m")}, **pool, **change}
@@ -324,5 +326,4 @@ def test_senders_go_on_for_as_long_as_headroom_covers(shared_headroom, change, l
             lab=lab, scenario=SimpleNamespace(tested=(3, 4), background=(0, 1, 2, 5, 6), frame_bytes=1024)
         ))
     found = late_senders(parts)
-    due = LateSender(12_352, 2 * 165568) if late else LateSender()
-    assert found == {"Ethernet0": due, "Ethernet4": due}, found
+    assert found == {"Ethernet0": late, "Ethernet4": late}, found
