@@ -12,8 +12,8 @@ from functools import partial
 
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, finding_of
+from ..cases.group_headroom import Headroom, delays, read_headroom
 from ..cases.group_profiles import profiles_command
-from ..cases.headroom import Headroom, delays, read_headroom
 from ..lab.generator import Traffic
 from ..lab.generator_ports import reacting_after
 from ..lab.lab import Lab

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.common.pfc.cases.group_headroom import Delays, Headroom, delays, read_headroom
 from tests.common.pfc.cases.group_room import GroupRoom
-from tests.common.pfc.cases.headroom import Delays, Headroom, check_reachable, delays, least_used, read_headroom
+from tests.common.pfc.cases.headroom import check_reachable, least_used
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.unit_test_scheduler_shares import QOS, TABLES
 
