@@ -106,6 +106,12 @@ def more_than_the_pool(full: FullRun) -> FullRun:
     return replace(full, pool=replace(full.pool, size_bytes=1000, headroom_bytes=208))
 
 
+def more_than_the_port(full: FullRun) -> FullRun:
+    """Where the pool shares none, headroom that is more than the port's groups have together."""
+    headroom = {**full.marks.headroom, "Ethernet112": dict.fromkeys(range(8), 2 * 165568 + 3361)}
+    return replace(full, marks=replace(full.marks, headroom=headroom), pool=replace(full.pool, headroom_bytes=0))
+
+
 def less_than_was_held(full: FullRun) -> FullRun:
     """Watermarks that stay at one cell."""
     cells = dict.fromkeys(range(8), 208)
@@ -144,6 +150,9 @@ CHANGED: list[tuple[Callable[[FullRun], FullRun], set[str], Status, str]] = [
     (more_than_the_pool, {"watermark-within-pool"}, Status.FAIL,
      "vtb-t0-01 Ethernet112 priority 4 PG4: expected a watermark of headroom within the 208 bytes of"
      " ingress_lossless_pool, got "),
+    (more_than_the_port, {"watermark-within-pool"}, Status.FAIL,
+     "vtb-t0-01 Ethernet112 priority 3 PG3: expected a watermark of headroom within the 334496 bytes of Ethernet112, "
+     "got 334497"),
     (less_than_was_held, {"watermark-shown"}, Status.FAIL,
      "vtb-t0-01 Ethernet112 priority 3 PG3: expected a watermark of at least "),
     (not_counted, {"watermark-counted"}, Status.ERROR,

@@ -47,6 +47,18 @@ class HeadroomKept(Fault):
         return replace(config, priority_groups=groups)
 
 
+class Narrow(Fault):
+    """Lossless priority groups have a 128th of the threshold that their profile says: their senders starve beside
+    others."""
+
+    name = "narrow"
+
+    def takes_effect(self, before, config):
+        groups = {number: replace(group, dynamic_th=group.dynamic_th - 7) if group.xoff else group
+                  for number, group in config.priority_groups.items()}
+        return replace(config, priority_groups=groups)
+
+
 class Exchanged(Fault):
     """The watermarks of priority groups 3 and 4 show each other's."""
 
@@ -95,6 +107,7 @@ HEADROOM_KEPT = "roomier.py:HeadroomKept@Ethernet124"
 LOST_CHANGE = "buffer-change-lost@Ethernet96"
 NO_DROP_BYTES = "drop-bytes-miscounted@Ethernet32"
 NO_MARKS = "queue-watermarks-miscounted@Ethernet36"
+NARROW = "roomier.py:Narrow@Ethernet56"
 EXCHANGED = "roomier.py:Exchanged@Ethernet120"
 OF_GROUPS_ALONE = "roomier.py:LosslessDropsOfGroupsAlone@Ethernet120"
 ALIKE, SUMMED = "headroom-watermark-of-port@Ethernet68", "shared-watermark-with-headroom@Ethernet72"
@@ -221,6 +234,11 @@ CASES = [
     )
     for plan_id in plan_ids.split()
 ]
+CASES += [
+    replace(case(NARROW, "FAIL PASS", checks, "Ethernet56 priority 3: expected at least ... frames received in the "
+                 "window that enter by Ethernet56, got ", BY_ID[plan_id]), ports=("Ethernet64", "Ethernet56"))
+    for plan_id, checks in (("M2O-1", "share-of-sender back-pressure"), ("M2O-3", "share-of-sender"))
+]
 CASES.sort(key=lambda broken: broken.pair)  # a case begins with the counters that its pair's last one left
 
 
@@ -232,7 +250,7 @@ def test_every_check_of_every_case_is_failed_by_some_switch(plan: PlanCase) -> N
 
 @pytest.mark.parametrize("family", ["LOAD", "M2O", "HEAD"])
 def test_every_fault_that_the_documentation_calls_caught_is_here(family: str) -> None:
-    ours = (ROOMIER, HEADROOM_KEPT, EXCHANGED, OF_GROUPS_ALONE)
+    ours = (ROOMIER, HEADROOM_KEPT, EXCHANGED, OF_GROUPS_ALONE, NARROW)
     here = {broken.name for broken in CASES if broken.plan.family == family and broken.fault not in ours}
     also = {"xoff-wrong-priority"} if family == "M2O" else set()  # on a port with another fault
     assert here | also == documented_faults(family)

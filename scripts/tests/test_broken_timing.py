@@ -57,6 +57,39 @@ class Longer(_Sent):
         return frame + bytes(64) if frame[17] >> self.scope.priority & 1 else frame
 
 
+class Stale(_Sent):
+    """They pause class 3 too, which may have been told to go on."""
+
+    name = "stale"
+    changes = {17: 0x18, 24: 0xFF, 25: 0xFF}
+
+
+class Together(Fault):
+    """Class 3 is paused, and told to go on, when class 4 is."""
+
+    name = "together"
+
+    def emitted(self, frame):
+        return frame[:17] + bytes([0x18]) + frame[18:24] + 2 * frame[26:28] + frame[28:] if frame[17] == 0x10 else frame
+
+    def sends_xon(self, priority, sends):
+        return priority != 3
+
+
+class NoTime(_Sent):
+    """They have no time for class 3."""
+
+    name = "no-time"
+    changes = {24: 0, 25: 0}
+
+
+class ZeroBeside(_Sent):
+    """They enable the other lossless class too, with a time of 0."""
+
+    name = "zero-beside"
+    changes = {17: 0x18}
+
+
 class OtherDestination(_Sent):
     """To 01:80:C2:00:00:02."""
 
@@ -285,6 +318,7 @@ DESTINATION = f"{FILE}:OtherDestination@Ethernet72,priority=4"
 TYPE = f"{FILE}:OtherType@Ethernet76,priority=3"
 LONGER = f"{FILE}:Longer@Ethernet92,priority=4"
 CODE = f"{FILE}:OtherCode@Ethernet76,priority=4"
+ZERO_BESIDE = f"{FILE}:ZeroBeside@Ethernet116,priority=3"
 PUNCTUAL = f"{FILE}:Punctual@Ethernet80"
 ODD_CHECKS = "source source-own enable-vector unused-times padding"
 UNTAKEN = "held-frames-drained"
@@ -445,7 +479,9 @@ SENT_ONE = [
     case(ONE, "refresh-missing@Ethernet80,priority=4", "FAIL PASS", f"refreshed {UNTAKEN}",
          "Ethernet80 priority 4: expected each XOFF followed by a pause frame within its time (65535 quanta: 335.54 "),
     case(ONE, "xoff-wrong-priority@Ethernet84,priority=3", "PASS FAIL", "no-other-enabled",
-         "Ethernet84 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
+         "Ethernet84 priority 0: expected 0 pause frames captured at Ethernet84 that enable it with a "),
+    case(ONE, f"{FILE}:NoTime@Ethernet120,priority=3", "FAIL PASS", f"no-xon-in-storm xoff-sent {UNTAKEN}",
+         "Ethernet120 priority 3: expected 0 frames with a time of 0 for it before held frames left, got "),
     case(ONE, "xoff-not-sent@Ethernet84,priority=4", "FAIL PASS", f"xoff-sent {UNTAKEN}",
          "Ethernet84 priority 4: expected XOFF captured at Ethernet84, got 0"),
 ]
@@ -471,12 +507,21 @@ SENT_CASES = [
     case(ALL, "zero-source-sent@Ethernet68,priority=3", "FAIL PASS", f"source source-own eight-times length {UNTAKEN}",
          "Ethernet68: expected eight pause times in all "),
     case(ALL, ODD, "FAIL PASS", f"{ODD_CHECKS} destination {UNTAKEN}", "Ethernet72: expected nothing but zero behind "),
-    case(ALL, TYPE, "FAIL PASS", f"ether-type operation-code xoff-sent sent-as-counted {UNTAKEN}",
+    case(ALL, TYPE, "FAIL PASS", "ether-type operation-code xoff-sent sent-as-counted xon-level drained-alone "
+         f"{UNTAKEN}",
          "Ethernet76: expected operation code 0x0101 in all "),
-    case(ALL, "xon-not-sent@Ethernet80,priority=3", "FAIL PASS", f"xon-sent refreshed {UNTAKEN}",
+    case(ALL, "xon-not-sent@Ethernet80,priority=3", "FAIL PASS", f"xon-sent xon-sent-alone refreshed {UNTAKEN}",
          "Ethernet80 priority 3: expected XON, a time of 0, as the last pause frame once the storm had stopped"),
+    case(ALL, f"{FILE}:Together@Ethernet104", "FAIL PASS", "xon-sent-alone drained-alone xon-level sent-as-counted",
+         "Ethernet104 priority 3: expected a time of 0 in the last frame for it that came while others were still "
+         "paused, got a time of 65535"),
+    case(ALL, f"{FILE}:Stale@Ethernet108,priority=4", "FAIL PASS",
+         "xon-sent xon-sent-alone drained-alone sent-as-counted",
+         "Ethernet0 priority 3: expected at least "),
+    case(ALL, ZERO_BESIDE, "FAIL PASS", "no-xon-in-storm",
+         "Ethernet116 priority 4: expected 0 frames with a time of 0 for it before held frames left, got "),
     case(ALL, "xoff-wrong-priority@Ethernet84,priority=3", "FAIL FAIL", f"no-other-enabled xoff-sent {UNTAKEN}",
-         "Ethernet84 priority 0: expected 0 pause frames captured at Ethernet84 that enable it, got "),
+         "Ethernet84 priority 0: expected 0 pause frames captured at Ethernet84 that enable it with a "),
 ]
 DEAD = f"{FILE}:PausesForDeadPort@*,of=Ethernet8,at=Ethernet64"
 UNASKED_LOSSY, UNASKED_LOSSLESS = (f"pfc-unasked@Ethernet44,priority={priority},period_ms=1000" for priority in (0, 3))
@@ -584,6 +629,12 @@ def test_a_healthy_port_passes(bench: Bench, plan: PlanCase) -> None:
 def test_a_port_whose_pauses_end_with_their_time_passes(bench: Bench, plan: PlanCase) -> None:
     documented = documented_checks(ROOT / "docs/testplan" / PAGES[plan.family], plan.plan_id)
     passed_as_documented(bench.judge(wreck(("Ethernet80", "Ethernet0"), plan, "PASS PASS", "", "")), documented)
+
+
+@SLOW
+def test_a_time_of_0_for_a_class_that_is_not_paused_passes(bench: Bench) -> None:
+    documented = documented_checks(ROOT / "docs/testplan" / PAGES["SENT"], ONE.plan_id)
+    passed_as_documented(bench.judge(OneCase(ZERO_BESIDE, "PASS", "PASS", frozenset(), "", ONE)), documented)
 
 
 @SLOW

@@ -4,9 +4,10 @@ import re
 import pytest
 
 from scripts.campaign.entries import ROOT
-from tests.common.pfc.cases.congestion import SHARE_FRAMES, SHARE_TOLERANCE
+from tests.common.pfc.cases.congestion import EXACT_SENDER_PART, SENDER_PART, SHARE_FRAMES, SHARE_TOLERANCE
 from tests.common.pfc.cases.group_room import BORDER_CELLS, MOST_CELL_BYTES, UNIT_CELLS
 from tests.common.pfc.cases.headroom import FRAME_BYTES
+from tests.common.pfc.cases.sent_pauses import REFRESHES_EXACT_S, XON_EARLIER_NS
 from tests.common.pfc.cases.switch_counters import OWN_FRAMES, own_frames
 from tests.common.pfc.cases.timing import COURSES, EDGE_FRAMES, PAUSE_LENGTH
 from tests.common.pfc.cases.watchdog.timers import EDGE_PERCENT, LATE_MS
@@ -40,6 +41,9 @@ def rows() -> dict[str, tuple[str, str, str]]:
     ("xoff-threshold", f"{BORDER_CELLS + 1} cells early, of one priority of several 3; {UNIT_CELLS + 1} late",
      "not made"),
     ("share-by-weight", f"{SHARE_FRAMES + 1} frames", f"{SHARE_TOLERANCE:.0%}".replace("%", " %")),
+    ("share-of-sender", f"{float(100 * EXACT_SENDER_PART):g} %", f"{float(100 * SENDER_PART):g} %"),
+    ("no-xon-in-storm", f"{XON_EARLIER_NS // 1000} us", "not made"),
+    ("drained-alone", f"{1000 * REFRESHES_EXACT_S / 2:g} ms", "not made"),
     ("detection-time", f"{PAUSE_US / 1000:.2f} ms", f"{LATE_MS} ms"),
     ("drops-counted", "1 frame", f"{EDGE_PERCENT} %, and fewer by what is sent in {LATE_MS} ms of each storm"),
     ("queue-agrees", f"{own_frames(True) + 1} frame", f"{OWN_FRAMES + 1} frames"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from math import floor
@@ -46,6 +46,10 @@ EXACT_FRAMES = 12_000  # of the line, in which rates are measured on an exact cl
 SHARE_TOLERANCE = 0.01  # of a share, where the window is the generator's: its statistics are about a second apart
 SHARE_FRAMES = 2 * turn_frames(HEAVIEST, FRAME_BYTES)  # more or less in an exact window: a turn at each end
 LOSSY_TOLERANCE = 0.05  # of what lossy priorities get together: see `_shares`
+# One sender's least part of an equal one, of a priority that several are held for. No document says how a switch
+# divides a line among senders, and on hardware their groups may have different thresholds: there it must not starve.
+SENDER_PART = Fraction(1, 50)
+EXACT_SENDER_PART = Fraction(1, 4)
 
 
 @dataclass(frozen=True)
@@ -159,12 +163,14 @@ class LoadRun(CaseRun):
         rates: priority -> frames received in the window in which rates were steady; empty: they were not measured.
         drops: what the switch counted as dropped; None: nothing had to be, and it was not read.
         exact: whether the clock was.
+        by_sender: priority and port that data enters by -> of `rates` those of that sender.
     """
 
     offered: OfferedLoad
     rates: Mapping[int, int]
     drops: DataCounters | None
     exact: bool
+    by_sender: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
     @property
     def lossy(self) -> list[int]:
@@ -211,6 +217,7 @@ class LoadRun(CaseRun):
             "wanted_percent": {priority: float(100 * part) for priority, part in self.offered.wanted.items()},
             "given_percent": {priority: float(100 * part) for priority, part in self.offered.given.items()},
             "received_in_window": dict(self.rates),
+            "received_by_sender": {f"{port} {priority}": got for (priority, port), got in self.by_sender.items()},
             **({} if self.drops is None else _dropped(self.drops)),
         }
 
@@ -262,13 +269,15 @@ def measure(lab: Lab, offered: OfferedLoad, target: Target, before: DutCounters)
         logger.info(
             "%s: data of %s, too much of %s", lab.subject.where(), list(offered.wanted), list(offered.congested)
         )
-        rates, during = _send(lab, traffic, offered)
+        senders, during = _send(lab, traffic, offered)
     lab.clock.sleep(wait_s)  # what the switch holds leaves meanwhile, and is counted
     sent = lab.generator.stats(traffic.flows)
     after = lab.dut.counters(also=also)
     drops = _counted(lab, offered, after).since(_counted(lab, offered, before)) if loses else None
+    rates = {one: sum(got for (priority, _), got in senders.items() if priority == one) for one, _ in senders}
     return LoadRun(
-        lab.subject, before, during or after, after, target, {"sent": sent}, offered, rates, drops, lab.clock.exact
+        lab.subject, before, during or after, after, target, {"sent": sent}, offered, rates, drops, lab.clock.exact,
+        senders,
     )
 
 
@@ -276,17 +285,19 @@ def _counted(lab: Lab, offered: OfferedLoad, reading: DutCounters) -> DataCounte
     return data_counters(reading.printed, lab.port, [port.port for port in offered.ports])
 
 
-def _send(lab: Lab, traffic: Traffic, offered: OfferedLoad) -> tuple[dict[int, int], DutCounters | None]:
+def _send(
+    lab: Lab, traffic: Traffic, offered: OfferedLoad
+) -> tuple[dict[tuple[int, str], int], DutCounters | None]:
     """Sends all flows until they end.
 
     Returns:
-        Frames of each priority that were received in the window, where rates are measured; and the counters when the
-        short loads were over, where some go on.
+        Frames of each priority and sender that were received in the window, where rates are measured; and the counters
+        when the short loads were over, where some go on.
     """
     names = list(traffic.flows)
     ends = sorted({load.delay_s + load.seconds for load in offered.loads})
     lab.generator.start(names)
-    rates = {}
+    rates: dict[tuple[int, str], int] = {}
     during = None
     spent_s = 0.0
     if offered.timing is not None:
@@ -294,7 +305,7 @@ def _send(lab: Lab, traffic: Traffic, offered: OfferedLoad) -> tuple[dict[int, i
         early = _received(lab.generator.stats(names))
         lab.clock.sleep(offered.timing.window_s)
         late = _received(lab.generator.stats(names))
-        rates = {priority: frames - early[priority] for priority, frames in late.items()}
+        rates = {sender: frames - early[sender] for sender, frames in late.items()}
         spent_s = offered.timing.settled_s + offered.timing.window_s
     elif len(ends) > 1:
         spent_s = ends[-2] + DRAIN_S + lab.delays.port_s
@@ -313,11 +324,12 @@ def _ends_s(flow: FlowPlan) -> float:
     return flow.delay_ns / 1e9 + (flow.seconds or 0)
 
 
-def _received(stats: Stats) -> dict[int, int]:
-    """Priority -> frames received."""
-    frames: dict[int, int] = {}
+def _received(stats: Stats) -> dict[tuple[int, str], int]:
+    """Priority and port that data enters by -> frames received."""
+    frames: dict[tuple[int, str], int] = {}
     for flow in stats.values():
-        frames[priority_of(flow)] = frames.get(priority_of(flow), 0) + flow.frames_rx
+        sender = priority_of(flow), flow.plan.enters
+        frames[sender] = frames.get(sender, 0) + flow.frames_rx
     return frames
 
 
@@ -336,6 +348,7 @@ def judge(run: LoadRun) -> Iterator[Check]:
     yield from _no_back_pressure(run)
     if run.offered.timing is not None:
         yield from _shares(run)
+        yield from _shares_of_senders(run)
         yield _line_full(run, run.offered.timing)
     if run.during is not run.after:
         yield from _pfc_stops(run)
@@ -416,6 +429,18 @@ def _shares(run: LoadRun) -> Iterator[Check]:
         expected = f"{due:.0f} or more of {in_all} frames received by weight ({100 * LOSSY_TOLERANCE:.0f} % less)"
         place = Place(f"{run.subject.where()} {priorities_text(run.lossy)}", LOSSY)
         yield fail_unless("share-by-weight", place, got >= due * (1 - LOSSY_TOLERANCE), expected, got)
+
+
+def _shares_of_senders(run: LoadRun) -> Iterator[Check]:
+    """Of several senders that a lossless priority is held for none starves: each one goes on when the others do."""
+    several = len(run.offered.ports) > 1
+    for priority, port in run.by_sender if several else ():
+        if priority in run.held:
+            equal = Fraction(run.rates[priority], len(run.offered.ports))
+            least = floor(equal * (EXACT_SENDER_PART if run.exact else SENDER_PART))
+            what = f"of the {run.rates[priority]} frames received in the window that enter by {port}"
+            place = at_priority(run.subject, priority, port)
+            yield at_least("share-of-sender", place, least, what, run.by_sender[priority, port])
 
 
 def _near(run: LoadRun, due: float) -> float:

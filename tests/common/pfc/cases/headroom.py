@@ -3,19 +3,17 @@ may go on before the headroom of its priority group is full follows from what th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from functools import partial
-from math import ceil, floor
+from math import floor
 from operator import sub
 from typing import Any
 
 from ..lab.lab import Lab
-from ..model.arithmetic import MAX_QUANTA, PAUSE_FRAME_BYTES, QUANTUM_BITS, WIRE_OVERHEAD_BYTES
-from ..model.cables import NS_PER_M, cable_metres, said_cable_length
+from ..model.arithmetic import MAX_QUANTA, WIRE_OVERHEAD_BYTES
 from ..model.checking import (
     Place, at_least, at_port, at_priority, error_unless, fail_unless, none_of, nothing_received, priority_of,
 )
@@ -23,8 +21,7 @@ from ..model.counters import DutCounters
 from ..model.deviations import Deviation, deviation
 from ..model.errors import QualificationError
 from ..model.measurement import PortUnderTest
-from ..model.qos import ConfigDb, PortQos
-from ..model.response_time import response_seconds
+from ..model.qos import ConfigDb
 from ..model.traffic import FlowStats, Role
 from ..record.case import PlanCase, Target
 from ..record.verdict import LOSSLESS, Check
@@ -33,15 +30,14 @@ from .changed_switch import changeable, inside
 from .engine import Procedure, Table, settled_counters
 from .frames import SMALLEST_BYTES
 from .fresh_watermarks import clear_watermarks
-from .group_profiles import profiles_command, read_profile
-from .group_room import (
-    BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, UNIT_CELLS, GroupRoom, cell_bytes, off_cells,
-)
+from .group_headroom import FRAME_BYTES, Delays, Headroom, delays, quantum_bytes, read_headroom
+from .group_profiles import profiles_command
+from .group_room import BORDER_CELLS, LEAST_CELL_BYTES, MOST_CELL_BYTES, UNIT_CELLS, cell_bytes, off_cells
 from .hold_in_storm import HeldRun, Hold, back_pressure, hold_s, measure, validity
 from .ingress import IngressLoad, ingress_taken
 from .switch_counters import (
     GROUPS, HEADROOM, PORTS, QUEUES, SHARED, combined, delay_s, drops_delay_s, group_counts, of_group, of_port,
-    owed_delay_s, own_frames, port_counts, priority_groups, queues_used,
+    owed_delay_s, own_frames, port_counts, queues_used,
 )
 from .targets import all_reached_lossless, each_reached_lossless, several_reached_lossless
 
@@ -50,10 +46,7 @@ SEVERAL = PlanCase("headroom-several-lossless", "HEAD-2", (LOSSLESS,))
 OVERFLOW = PlanCase("headroom-overflow", "HEAD-3", (LOSSLESS,))
 THRESHOLD_CHANGED = PlanCase("headroom-threshold-changed", "HEAD-4", (LOSSLESS,))
 
-FRAME_BYTES = 4096  # large frames, so that what a switch wastes in the last cell of each is little
 HEADROOM_PART = 2  # in HEAD-4 one in so many bytes of it
-OTHER_FRAME_BYTES = 1538  # LLDP, LACP or ARP with preamble and gap, that may be on the line when a pause is due
-QUANTUM_BYTES = QUANTUM_BITS // 8
 EGRESS = "egress"
 """How the name of a pool begins where frames wait at the port by which they leave."""
 DEVIATIONS = (
@@ -82,38 +75,6 @@ DEVIATIONS = (
         date(2026, 11, 30),
     ),
 )
-
-
-@dataclass(frozen=True)
-class Headroom:
-    """The headroom behind a lossless priority of a port.
-
-    Attributes:
-        group: its priority group.
-        profile: its buffer profile.
-        xoff_bytes: what it takes once XOFF was sent.
-        cable_m: the cable's length.
-        room: what the group takes before; None: it has no dynamic threshold, or CONFIG_DB no size of its pool.
-    """
-
-    group: int
-    profile: str
-    xoff_bytes: int
-    cable_m: int
-    room: GroupRoom | None = None
-
-
-@dataclass(frozen=True)
-class Delays:
-    """Times that a sender goes on after a pause reached it, in quanta.
-
-    Attributes:
-        covered: whatever else is as slow as it may be, the headroom takes everything.
-        beyond: whatever else is as fast as it can be, it does not.
-    """
-
-    covered: int
-    beyond: int
 
 
 @dataclass(frozen=True)
@@ -513,88 +474,10 @@ def _shared_shown(run: HeadroomRun, priority: int, filled: Filled) -> Iterator[C
     yield fail_unless("shared-watermark", run.place(priority), met, expected, filled.shared_used)
 
 
-def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) -> dict[int, Headroom]:
-    """The headroom of every lossless priority that data can be sent of, on a port that it enters by; `printed`: what
-    `profiles_command` printed.
-
-    Raises:
-        QualificationError: a priority has none, or shares it with another one; or the cable's length is not known.
-    """
-    groups = priority_groups(config_db, qos.device, port)
-    cable_m = _cable_m(config_db, qos.device, port)
-    found: dict[int, Headroom] = {}
-    for priority in (one for one in qos.lossless if one in qos.dscps):
-        group = groups.get(priority)
-        if group is None or group in (other.group for other in found.values()):
-            raise QualificationError(
-                f"{qos.device} {port} priority {priority}: TC_TO_PRIORITY_GROUP_MAP leads it to group {group}: expected"
-                " a priority group of its own, whose headroom nobody else uses"
-            )
-        profile = read_profile(printed, f"{qos.device} {port} priority {priority}", group)
-        found[priority] = Headroom(group, profile.name, profile.xoff_bytes, cable_m, _room(profile.fields, config_db))
-    return found
-
-
-def _room(fields: Mapping[str, str], config_db: ConfigDb) -> GroupRoom | None:
-    """What a profile with these fields lets its group take before XOFF, where that can be told."""
-    pool = re.split(r"[:|]", fields.get("pool", "").strip("[]"))[-1]
-    row = config_db.get("BUFFER_POOL", {}).get(pool, {})
-    numbers = fields.get("size", ""), fields.get("dynamic_th", ""), str(row.get("size", "")), str(row.get("xoff", 0))
-    if not all(re.fullmatch(r"-?\d+", text) for text in numbers):
-        return None
-    return GroupRoom(*map(int, numbers))
-
-
-def _cable_m(config_db: ConfigDb, device: str, port: str) -> int:
-    said = said_cable_length(config_db, port)
-    metres = cable_metres(said)
-    if metres is None:
-        raise QualificationError(
-            f"{device} {port}: CONFIG_DB has CABLE_LENGTH {said or 'none'!r} for it: expected metres, as in 5m"
-        )
-    return metres
-
-
-def delays(
-    headroom: Headroom, speed_mbps: int, priorities: int, line_percent: float = 100, beyond_bytes: int = FRAME_BYTES
-) -> Delays:
-    """How long a sender may go on, where so many lossless priorities fill its line together, each with a headroom of
-    its own.
-
-    From the XOFF on, headroom takes (of the line's bytes, as long as it is at full rate): the frame that made it
-    necessary; what comes while another frame and the pauses of the other priorities leave before it, while it is on the
-    line, twice the cable, while the sender takes as long to respond as the standard allows, then for the quanta
-    looked for, and the frame that the sender has begun. A frame takes its size in buffer, and at most the rest of a
-    cell. `beyond` has none of these: only what comes in those quanta at the rate at which the sender really sends, and
-    two frames so that it is surely too much.
-
-    Args:
-        headroom: of one of the priorities.
-        speed_mbps: of the port.
-        priorities: how many.
-        line_percent: what the sender's full line is loaded with.
-        beyond_bytes: size of the frames that are to be too much, with FCS.
-    """
-    frame = FRAME_BYTES + WIRE_OVERHEAD_BYTES
-    per_ns = Fraction(speed_mbps, 8000)  # bytes
-    fixed = Fraction(OTHER_FRAME_BYTES + priorities * (PAUSE_FRAME_BYTES + WIRE_OVERHEAD_BYTES))
-    fixed += 2 * headroom.cable_m * NS_PER_M * per_ns + response_seconds(speed_mbps) * 10**9 * per_ns
-    held = headroom.xoff_bytes // (FRAME_BYTES + MOST_CELL_BYTES - 1) - 2
-    covered = floor((held * frame * priorities - fixed) / QUANTUM_BYTES)
-    too_many = (headroom.xoff_bytes // beyond_bytes + 2) * (beyond_bytes + WIRE_OVERHEAD_BYTES) * priorities
-    beyond = ceil(too_many / _quantum_bytes(line_percent))
-    return Delays(max(0, covered), beyond)
-
-
 def least_used(quanta: int, priorities: int, line_percent: float = 100) -> int:
     """Bytes that each headroom has at least taken when a sender went on for so long that loads its line so much."""
-    frames = floor(quanta * _quantum_bytes(line_percent) / ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * priorities))
+    frames = floor(quanta * quantum_bytes(line_percent) / ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * priorities))
     return max(0, frames - 1) * FRAME_BYTES
-
-
-def _quantum_bytes(line_percent: float) -> Fraction:
-    """Bytes of a line that come in one quantum when so much of it is loaded."""
-    return QUANTUM_BYTES * Fraction(line_percent) / 100
 
 
 overflowing = Procedure(partial(measure_headroom, beyond=True), was_overflowed, judge_overflow, all_reached_lossless)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from math import ceil
@@ -18,12 +19,13 @@ from ..lab.generator_ports import capturing, end_capture, start_capture
 from ..lab.lab import Lab
 from ..model.arithmetic import MAX_QUANTA, pause_seconds
 from ..model.checking import (
-    Place, at_port, at_priority, at_sender, error_unless, everything_received, fail_unless, priority_of, sent_as_due,
+    Place, at_flow, at_least, at_port, at_priority, at_sender, error_unless, everything_received, fail_unless, none_of,
+    priority_of, sent_as_due,
 )
 from ..model.counters import DutCounters
 from ..model.deviations import Deviation, deviation
 from ..model.measurement import CaseRun
-from ..model.traffic import PAUSE_ADDRESS, Role
+from ..model.traffic import PAUSE_ADDRESS, FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from . import targets
@@ -53,11 +55,13 @@ STORM_LEAD_S = 1.0
 REFRESHES_EXACT_S = 0.005
 HOLD_S = 1.0
 STORM_S = 2
+GAP_PART = 0.5  # of the time for which data is held: so much longer than the first of several storms the others last
 START_LAG_S = 1.0
 LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full before the last ones came
 FRAME_LENGTH = 60  # of MAC control, without FCS
 FCS_BYTES = 4
 XON_OFFSETS = 4  # of the headroom: what a group of SENT-3 has to drain is more than what came after XOFF
+XON_EARLIER_NS = 10_000  # than the first frame that leaves is captured XON may be: both are on their way for a moment
 ZERO_MAC = "00:00:00:00:00:00"
 PORT_ADDRESSES = 1024  # of the block that a switch's own address begins: as many as the largest has ports
 
@@ -93,12 +97,16 @@ class SentRun(CaseRun):
     Attributes:
         own_mac: the switch's MAC address.
         capture: what came out of the tx port while data ran, and until the held frames had drained.
+        ends_first: the priority whose storm ended before that of the others; empty: there was one storm.
         resumed: congested priority -> what was left of it at XON, where that can be told.
+        left_ns: by an exact clock, when the first held frame was captured at the port under test; None: not known.
     """
 
     own_mac: str
     capture: Capture
+    ends_first: Target = ()
     resumed: Mapping[int, Resumption] = field(default_factory=dict)
+    left_ns: int | None = None
 
     @property
     def tx_port(self) -> str:
@@ -121,14 +129,16 @@ class SentRun(CaseRun):
 
 
 def measure(lab: Lab, target: Target, before: DutCounters) -> SentRun:
-    """Storm, later the data, which are captured; then the storm ends, held frames drain, and the capture ends. Where
-    generators take their time it begins before the storm, and ends before they are asked anything: that takes longer
-    than it may last."""
+    """Storm, later the data, which are captured; then the storm ends (of several classes one's first), held frames
+    drain, and the capture ends. Where generators take their time it begins before the storm, and ends before they are
+    asked anything: that takes longer than it may last."""
     traffic = congesting_traffic(lab, target)
     ports = _captured_ports(lab)
     seconds = hold_s(lab, target)
     data = traffic.names(Role.TEST)
+    first = ending_first(lab, target)
     captured: list[bytes] = []
+    phases = {}
     with sending(lab, traffic):
         if not lab.clock.exact:
             start_capture(lab.generator, ports)
@@ -137,20 +147,49 @@ def measure(lab: Lab, target: Target, before: DutCounters) -> SentRun:
         if lab.clock.exact:
             start_capture(lab.generator, ports)
         else:
-            lab.clock.sleep(STORM_S - STORM_LEAD_S + seconds + START_LAG_S)
+            lab.clock.sleep(STORM_S - STORM_LEAD_S + gap_s(lab, target) + seconds + START_LAG_S)
             captured = [end_capture(lab.generator, port) for port in ports]
-        lab.generator.run_out(data, seconds)
-        held = lab.generator.stats(traffic.flows)
+        if first and lab.clock.exact:
+            phases = _end_first(lab, traffic, target)
+        else:
+            lab.generator.run_out(data, seconds)
+            phases["paused"] = lab.generator.stats(traffic.flows)
         logger.info("%s: storm stopped, held frames drain", lab.subject.where())
         lab.generator.stop(traffic.names(Role.STORM))
         lab.clock.sleep(seconds)
         captured = captured or [end_capture(lab.generator, port) for port in ports]
-        drained = lab.generator.stats(traffic.flows)
+        phases["drained"] = lab.generator.stats(traffic.flows)
     after = settled_counters(lab)
-    phases = {"paused": held, "drained": drained}
     capture, departed = _read(*captured)
-    run = SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, capture)
-    return replace(run, resumed=_resumed(lab, run, departed)) if lab.clock.exact else run
+    run = SentRun(lab.subject, before, after, after, target, phases, lab.builder.router_mac, capture, first)
+    if not departed:
+        return run
+    return replace(run, resumed=_resumed(lab, run, departed), left_ns=min(at_ns for at_ns, _ in departed))
+
+
+def _end_first(lab: Lab, traffic: Traffic, target: Target) -> dict[str, Stats]:
+    """By an exact clock: ends the first of two storms once data has been held for long enough. Its own frames drain and
+    its sender goes on, until all data ends; the other storm goes on for as long again.
+
+    Returns:
+        What flows had come to before (`paused`) and in the end (`alone`).
+    """
+    lab.clock.sleep(hold_s(lab, target))
+    paused = lab.generator.stats(traffic.flows)
+    logger.info("%s: the storm on %s stopped, the other goes on", lab.subject.where(), target[0])
+    lab.generator.stop(traffic.names(Role.STORM)[:1])
+    half_s = gap_s(lab, target) / 2
+    lab.generator.run_out(traffic.names(Role.TEST), half_s)
+    lab.clock.sleep(half_s)
+    return {"paused": paused, "alone": lab.generator.stats(traffic.flows)}
+
+
+def ending_first(lab: Lab, target: Target) -> Target:
+    """Of several priorities the first, whose storm ends before that of the others; none of one, nor where it shares its
+    priority group, which is congested as long as any of its priorities is."""
+    groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port)
+    group, *others = (groups.get(priority, priority) for priority in target)
+    return target[:1] if others and group not in others else ()
 
 
 def _captured_ports(lab: Lab) -> list[str]:
@@ -203,26 +242,51 @@ def hold_s(lab: Lab, target: Target) -> float:
     until it could have filled the shared buffer, when a switch must have sent XOFF, and some refreshes longer."""
     speed = lab.subject.pair.speed_mbps
     if not lab.clock.exact:
-        pauses_fps = 2 * len(target) / pause_seconds(MAX_QUANTA, speed)
-        return min(HOLD_S, float(LARGEST_CAPTURE / 2 / pauses_fps))
+        longer = GAP_PART * (len(target) - 1) if ending_first(lab, target) else 0
+        pauses_fps = 2 * (len(target) + longer) / float(pause_seconds(MAX_QUANTA, speed))
+        return min(HOLD_S, LARGEST_CAPTURE / 2 / pauses_fps)
     bytes_a_second = speed * 10**6 * LOAD_PERCENT / 800
     return lab.subject.buffer.size_bytes / bytes_a_second + REFRESHES_EXACT_S
 
 
+def gap_s(lab: Lab, target: Target) -> float:
+    """How much longer than the first storm the others last: in that time what it held drains, and all refreshes of the
+    others have to be without it."""
+    if not ending_first(lab, target):
+        return 0.0
+    return REFRESHES_EXACT_S if lab.clock.exact else GAP_PART * hold_s(lab, target)
+
+
 def congesting_traffic(lab: Lab, target: Target) -> Traffic:
-    """A storm that holds the priorities of `target`, some time later data of these; the tx port's generator captures.
-    Where nobody can stop the storm in time, it ends by itself, and data does when the buffer is full twice: what came
+    """Storms that hold the priorities of `target`, some time later data of these; the tx port's generator captures.
+    Where nobody can stop a storm in time, it ends by itself, and data does when the buffer is full twice: what came
     freely after the storm would only fill the capture."""
     seconds = hold_s(lab, target)
     lead_s = STORM_LEAD_S if lab.clock.exact else STORM_S - seconds
-    load = DataLoad("Test Flow", Role.TEST, target, LOAD_PERCENT, seconds, FRAME_BYTES, delay_s=lead_s)
-    storm = pause_storm(lab, target)
+    load_s = seconds + gap_s(lab, target) / 2
+    load = DataLoad("Test Flow", Role.TEST, target, LOAD_PERCENT, load_s, FRAME_BYTES, delay_s=lead_s)
     data = data_flows(lab, [load])
     if not lab.clock.exact:
-        storm = replace(storm, seconds=STORM_S)
         each = ceil(2 * lab.subject.buffer.size_bytes / FRAME_BYTES / len(data))
         data = [replace(flow, seconds=None, frames=each) for flow in data]
-    return capturing(lab.builder.build([storm, *data]), _captured_ports(lab))
+    return capturing(lab.builder.build([*_storms(lab, target), *data]), _captured_ports(lab))
+
+
+def _storms(lab: Lab, target: Target) -> list[FlowPlan]:
+    """One storm on all priorities; or one on that which ends first, and one on the others, which ends later. Two begin
+    together, at one generator port, and so their numbers of frames say when they end."""
+    first = ending_first(lab, target)
+    if not first:
+        storm = pause_storm(lab, target)
+        return [storm if lab.clock.exact else replace(storm, seconds=STORM_S)]
+    storms = []
+    for name, priorities, lasts_s in (
+        ("First", first, STORM_S), ("Second", target[1:], STORM_S + gap_s(lab, target)),
+    ):
+        storm = replace(pause_storm(lab, priorities), name=lab.builder.flow_name(f"Pause Storm {name}"))
+        frames = None if lab.clock.exact else ceil((storm.fps or 0) * lasts_s)
+        storms.append(replace(storm, frames=frames))
+    return storms
 
 
 def validity(run: SentRun) -> Iterator[Check]:
@@ -239,7 +303,7 @@ def validity(run: SentRun) -> Iterator[Check]:
 def judge(run: SentRun) -> Iterator[Check]:
     """What was sent, its format and its times; and what pauses are for: nothing was lost. What was lost without the
     right pauses was lost where it came in."""
-    pauses = [*_sent(run), *(_format(run) if run.capture.control else ()), *_times(run)]
+    pauses = [*_sent(run), *(_format(run) if run.capture.control else ()), *_times(run), *_alone(run)]
     yield from pauses
     test = run.flows("drained", Role.TEST)
     when = "once the storm had stopped"
@@ -259,8 +323,8 @@ def _captured(run: SentRun) -> Iterator[Check]:
 
 
 def _sent(run: SentRun) -> Iterator[Check]:
-    """XOFF was sent for each congested priority, nothing for any other, and the switch counted what it sent. A lossy
-    priority may be enabled with a time of 0, which resumes what is never paused."""
+    """XOFF was sent for each congested priority, none for any other, and the switch counted what it sent. Others may be
+    enabled with a time of 0, which resumes what nobody pauses."""
     for priority in run.tested:
         place = at_priority(run.subject, priority, run.tx_port)
         frames = sum(1 for _, time in run.pauses_of(priority) if time)
@@ -270,10 +334,8 @@ def _sent(run: SentRun) -> Iterator[Check]:
         sent = run.pauses_of(priority)
         if priority not in run.tested:
             pausing = sum(1 for _, time in sent if time)
-            expected = f"0 pause frames captured at {run.tx_port} that enable it"
-            seen = f"{len(sent)} with a time of 0 each" if sent and not pausing else len(sent)
-            met = not sent if priority in run.subject.qos.lossless else not pausing
-            yield fail_unless("no-other-enabled", place, met, expected, seen)
+            what = f"pause frames captured at {run.tx_port} that enable it with a time above 0"
+            yield none_of("no-other-enabled", place, what, pausing)
         yield _counted(run, place, [time for _, time in sent], counted)
 
 
@@ -336,11 +398,44 @@ def _times(run: SentRun) -> Iterator[Check]:
             seen = f"a time of {sent[-1][1]} in the last of {len(sent)}"
             expected = "XON, a time of 0, as the last pause frame once the storm had stopped"
             yield fail_unless("xon-sent", place, sent[-1][1] == 0, expected, seen)
+        if run.left_ns is not None:
+            early = sum(1 for at_ns, quanta in sent if not quanta and at_ns < run.left_ns - XON_EARLIER_NS)
+            yield none_of("no-xon-in-storm", place, "frames with a time of 0 for it before held frames left", early)
         resumed = run.resumed.get(priority)
         if resumed is not None and resumed.due:
             yield resumed.soon_enough(place)
         if resumed is not None and resumed.most < resumed.held and len(run.tested) == 1:
             yield resumed.late_enough(place)
+
+
+def _alone(run: SentRun) -> Iterator[Check]:
+    """The priority whose storm ended first is told so while others are paused, their refreshes do not pause it again;
+    and by an exact clock, its frames leave and its sender goes on meanwhile.
+
+    What was said last of it counts, when the others were paused for the last time: a pause that it needs again, as its
+    sender is faster than its queue for a moment, is over by then.
+    """
+    later = [one for one in run.tested if one not in run.ends_first]
+    others = [at_ns for one in later for at_ns, quanta in run.pauses_of(one) if quanta]
+    for priority in run.ends_first:
+        told = [quanta for at_ns, quanta in run.pauses_of(priority) if others and at_ns <= max(others)]
+        if told:
+            expected = "a time of 0 in the last frame for it that came while others were still paused"
+            place = at_priority(run.subject, priority, run.tx_port)
+            yield fail_unless("xon-sent-alone", place, told[-1] == 0, expected, f"a time of {told[-1]}")
+        for held in run.flows("paused", Role.TEST) if "alone" in run.phases else ():
+            if priority_of(held) == priority:
+                yield _went_on(run, held)
+
+
+def _went_on(run: SentRun, held: FlowStats) -> Check:
+    """What was held when the first storm ended was received before the others did, and of what came later half of what
+    was due: it takes a moment to go on."""
+    plan = held.plan
+    later = plan.rate(run.subject.pair.tx.speed_mbps) * Fraction(REFRESHES_EXACT_S) / 2
+    least = held.frames_tx + int(later / 2)
+    got = run.phases["alone"][plan.name].frames_rx
+    return at_least("drained-alone", at_flow(run.subject, held), least, "frames received in the other's storm", got)
 
 
 def _each(

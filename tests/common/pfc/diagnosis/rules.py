@@ -495,7 +495,7 @@ PAUSES_OBEYED = (
 SHARES = Rule("the line is not shared by the queues' weights: {who}", ("share-by-weight",))
 """Before what it brings about where nothing else is wrong; else after all that may have brought it about."""
 PAUSES_SENT = (
-    Rule("pause frames for others end the pauses of {who}", ("no-other-enabled",), picks=_text("a time of 0 each")),
+    Rule("pause frames for others end the pauses of {who}", ("no-xon-in-storm",)),
     Rule("{who} is paused when lossy frames are dropped", OTHER_PFC, _only("M2O-2", "M2O-7", "SPEED-2")),
     Rule("senders of {who} are paused for a port whose link is down", OTHER_PFC,
          _both(_only("FLAP"), _all("no-pause-sent-after"))),
@@ -519,7 +519,10 @@ PAUSES_SENT = (
     Rule("pause frames that are sent end too early, so that receivers discard them", ("length", "eight-times")),
     Rule(lambda found: "pause frames that are sent have " + ", ".join(
         words for name, words in FORMAT.items() if found.any(name)), tuple(FORMAT)),
-    Rule("the end of congestion is not told to senders of {who}", ("xon-sent", "sender-resumed")),
+    Rule("the end of congestion is not told to senders of {who} while others are congested",
+         ("xon-sent-alone", "drained-alone"), _none("xon-sent", *XOFF)),
+    Rule("the end of congestion is not told to senders of {who}", ("xon-sent", "xon-sent-alone", "sender-resumed")),
+    Rule("a sender of {who} starves while others go on", ("share-of-sender",)),
     Rule("the end of congestion is told to senders of {who} later than the buffer profile says", ("xon-level",)),
     Rule("the end of congestion is told to senders of {who} sooner than the buffer profile says", ("xon-not-early",)),
     Rule("pause frames have a wrong source", ("source", "source-own")),

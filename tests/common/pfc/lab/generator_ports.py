@@ -3,7 +3,7 @@ links down."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .generator import Generator, Traffic
 
@@ -17,9 +17,17 @@ def capturing(traffic: Traffic, port_names: Sequence[str]) -> Traffic:
 def reacting_late(traffic: Traffic, quanta: int, spared: str) -> Traffic:
     """A configuration, in which from now on generator ports go on sending for so many quanta after a pause has reached
     them; `spared`: the one that reacts at once."""
+    names = [name for layer1 in traffic.config.layer1 for name in layer1.port_names if name != spared]
+    return reacting_after(traffic, dict.fromkeys(names, quanta))
+
+
+def reacting_after(traffic: Traffic, quanta: Mapping[str, int]) -> Traffic:
+    """A configuration, in which from now on each of these generator ports goes on sending for its own time after a
+    pause."""
     for layer1 in traffic.config.layer1:
-        if spared not in layer1.port_names:
-            layer1.flow_control.ieee_802_1qbb.pfc_delay = quanta
+        for name in layer1.port_names:
+            if name in quanta:
+                layer1.flow_control.ieee_802_1qbb.pfc_delay = quanta[name]
     return traffic
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..cases.checks import judge, validity
 from ..cases.engine import Finding, finding_of
 from ..cases.fresh_watermarks import clear_watermarks
+from ..cases.group_room import MOST_CELL_BYTES, UNIT_CELLS
 from ..cases.switch_counters import HEADROOM, SHARED, delay_s, priority_groups
 from ..lab.generator import Traffic
 from ..lab.lab import Lab
@@ -78,6 +79,7 @@ class FullRun(Measurement):
         marks: the watermarks of all ports; `groups` those of this port's data where it enters, by priority.
         pool: the ingress pool; `shared_bytes` and `headroom_bytes` the sums of what each lossless group of all ports
             had of it at most, perhaps at different times.
+        own_headroom_bytes: of all lossless groups of the port where this port's data enters; 0: not known.
     """
 
     marks: Watermarks = field(kw_only=True)
@@ -85,6 +87,15 @@ class FullRun(Measurement):
     pool: Pool = field(kw_only=True)
     shared_bytes: int = field(kw_only=True)
     headroom_bytes: int = field(kw_only=True)
+    own_headroom_bytes: int = field(kw_only=True)
+
+    @property
+    def headroom_limit(self) -> tuple[int, str]:
+        """The most headroom that a group may have had in it, and whose it is. Where the pool has headroom for all
+        groups its, else that of the port, and the rest of a unit of cells; of a port where that is not known any."""
+        if self.pool.headroom_bytes or not self.own_headroom_bytes:
+            return self.pool.headroom_bytes or self.pool.size_bytes, self.pool.name
+        return self.own_headroom_bytes + UNIT_CELLS * MOST_CELL_BYTES, self.subject.pair.tx.port
 
     def details(self) -> dict[str, Any]:
         """Also this port's watermarks."""
@@ -95,6 +106,7 @@ class FullRun(Measurement):
             "watermarks_of_all_ports": {"shared_bytes": self.shared_bytes, "headroom_bytes": self.headroom_bytes},
             "ingress_pool": {"name": self.pool.name, "size_bytes": self.pool.size_bytes,
                              "headroom_bytes": self.pool.headroom_bytes},
+            "own_headroom_bytes": self.own_headroom_bytes,
         }
 
 
@@ -124,7 +136,18 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
     runs = measure_together(parts, before, build=build)
     lab.clock.sleep(age_s)
     marks = read_watermarks(lab.dut) if is_counted else Watermarks({}, {}, {})
-    return [finding_of(lab, one, validity, judge_full) for one in _full_runs(labs, runs, marks, pool)]
+    own = own_headrooms(parts) if is_counted else {}
+    return [finding_of(lab, one, validity, judge_full) for one in _full_runs(labs, runs, marks, pool, own)]
+
+
+def own_headrooms(parts: Sequence[Part]) -> dict[str, int]:
+    """Port under test -> bytes of headroom of all lossless groups of its tx port; empty: that cannot be told."""
+    try:
+        headrooms = sweep.read_headrooms(parts)
+    except QualificationError as error:
+        logger.warning("headroom is compared with the pool: %s", error)
+        return {}
+    return {port: sum(headroom.xoff_bytes for headroom in found) for port, found in headrooms.items()}
 
 
 def full_parts(
@@ -162,7 +185,9 @@ def _clear_marks(labs: Sequence[Lab], age_s: float) -> bool:
         return False
 
 
-def _full_runs(labs: Sequence[Lab], runs: Sequence[Measurement], marks: Watermarks, pool: Pool) -> list[FullRun]:
+def _full_runs(
+    labs: Sequence[Lab], runs: Sequence[Measurement], marks: Watermarks, pool: Pool, own: Mapping[str, int]
+) -> list[FullRun]:
     device = labs[0].dut.name
     config_db = labs[0].config_db
     places = {lab.port: priority_groups(config_db, device, lab.subject.pair.tx.port) for lab in labs}
@@ -171,7 +196,7 @@ def _full_runs(labs: Sequence[Lab], runs: Sequence[Measurement], marks: Watermar
     shared_bytes, headroom_bytes = (together(kind, sorted(set(lossless))) for kind in (marks.shared, marks.headroom))
     return [
         FullRun(**vars(run), marks=marks, groups=places[lab.port], pool=pool, shared_bytes=shared_bytes,
-                headroom_bytes=headroom_bytes)
+                headroom_bytes=headroom_bytes, own_headroom_bytes=own.get(lab.port, 0))
         for lab, run in zip(labs, runs, strict=True)
     ]
 
@@ -211,9 +236,9 @@ def _marks(full: FullRun) -> Iterator[Check]:
         least = round((flow.frames_tx - flow.frames_rx) * flow.plan.mean_bytes / 2)
         expected = f"a watermark of at least {least} bytes, half of what was held there"
         yield fail_unless("watermark-shown", place, used >= least, expected, used)
-        for what, marks, size in (("shared bytes", full.marks.shared, pool.size_bytes),
-                                  ("headroom", full.marks.headroom, pool.headroom_bytes or pool.size_bytes)):
-            expected = f"a watermark of {what} within the {size} bytes of {pool.name}"
+        for what, marks, (size, owner) in (("shared bytes", full.marks.shared, (pool.size_bytes, pool.name)),
+                                           ("headroom", full.marks.headroom, full.headroom_limit)):
+            expected = f"a watermark of {what} within the {size} bytes of {owner}"
             most = marks[tx][group]
             yield fail_unless("watermark-within-pool", place, most <= size, expected, most)
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from tests.common.pfc.cases.congestion import (
-    WALL, LoadRun, SteadyWindow, _drop_bytes_agree, _drops_counted, judge, offered_load, timing, validity,
+    WALL, LoadRun, SteadyWindow, _drop_bytes_agree, _drops_counted, _shares_of_senders, judge, offered_load, timing,
+    validity,
 )
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
@@ -221,3 +222,18 @@ def test_every_port_that_data_enters_by_is_looked_at(sent, pushed, lacking):
     assert [one.split("Ethernet68")[1] for one in said] == lacking, said
     taken = [check.message for check in judge(run) if check.name == "load-taken"]
     assert len(taken) == (1 if pushed else 0), taken
+
+
+@pytest.mark.parametrize(("exact", "got", "status"), [
+    (True, 250, Status.PASS), (True, 249, Status.FAIL), (False, 20, Status.PASS), (False, 19, Status.FAIL),
+])
+def test_a_sender_that_starves_beside_another_one(exact, got, status):
+    """Of 2000 frames each of two has 1000 where both are served alike."""
+    bench = lab(100)
+    tx, read = bench.subject.pair.tx, bench.dut.counters()
+    other = replace(tx, port="Ethernet8")
+    load = offered_load(bench, [IngressLoad(port, (3,), 100, 1.0) for port in (tx, other)])
+    senders = {(3, tx.port): 2000 - got, (3, other.port): got}
+    run = LoadRun(bench.subject, read, read, read, (), {}, load, {3: 2000}, None, exact, senders)
+    found = {check.where.split()[1]: check.status for check in _shares_of_senders(run)}
+    assert found == {tx.port: Status.PASS, other.port: status}, (exact, got, found)

@@ -309,9 +309,14 @@ def test_a_watchdog_that_goes_on_is_blamed_for_what_follows():
     ({"PFC-1": [("blocked-while-paused", "0 frames received while paused", 13607)]},
      "some frames of priority 3 leave although their queue is paused; TIME-6 tells whether a further pause lets them"
      " go, and was not carried out"),
-    ({"SENT-1": [("no-other-enabled", "0 pause frames captured that enable it", "1 with a time of 0 each")],
+    ({"SENT-2": [("no-xon-in-storm", "0 frames with a time of 0 for it before held frames left", 1)],
       "M2O-1": [("nothing-lost", "all 20887 frames received", 15762)]},
      "pause frames for others end the pauses of priority 3"),
+    ({"M2O-3": [("share-of-sender", "at least 225 of the 1800 frames received in the window", 12)]},
+     "a sender of priority 3 starves while others go on"),
+    ({"SENT-2": [("xon-sent-alone", "a time of 0 in the last frame for it", "a time of 65535"),
+                 ("drained-alone", "at least 7229 frames received in the other's storm", 3954)]},
+     "the end of congestion is not told to senders of priority 3 while others are congested"),
     ({"SENT-1": [("no-other-enabled", "0 pause frames captured that enable it", 44)]},
      "pauses are sent for priority 3 too while others are congested"),
     # one in 40 frames of some sizes

@@ -2,6 +2,7 @@
 cannot be measured."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from tabulate import tabulate
@@ -10,9 +11,10 @@ from tests.common.pfc.cases.flows import RESUMED
 from tests.common.pfc.lab.dut import Dut
 from tests.common.pfc.record.verdict import Status
 from tests.common.pfc.sweep.cases import make_full_load
-from tests.common.pfc.sweep.full_load import data_percent
+from tests.common.pfc.sweep.full_load import FullRun, data_percent
 from tests.common.pfc.sweep.port_sweep import scenario
 from tests.common.pfc.sweep.plan import Bench
+from tests.common.pfc.sweep.watermarks import Pool
 from tests.common.unit_tests.pfc.fakes import PORTS, FakeWorld
 from tests.common.unit_tests.pfc.sweep_fakes import TX_OF, SweptHost, SweptLab
 from tests.common.unit_tests.pfc.unit_test_watermarks import POOL
@@ -162,3 +164,13 @@ def test_a_switch_without_watermarks_has_a_verdict():
     checks = {check for outcome in outcomes.values() for verdict in outcome.verdicts for check in verdict.checks}
     missing = [check for check in checks if check.name == "watermark-counted"]
     assert missing and all(not check.required for check in missing), missing
+
+
+@pytest.mark.parametrize(("shared", "own", "limit"), [
+    (0, 331_136, (334_496, "Ethernet64")), (0, 0, (12_000_000, "pool")), (500_000, 331_136, (500_000, "pool")),
+])
+def test_the_most_headroom_that_a_group_may_have_had(shared, own, limit):
+    """What the pool shares, else what the port's groups have and eight cells of 420 bytes, else the pool."""
+    subject = SimpleNamespace(pair=SimpleNamespace(tx=SimpleNamespace(port="Ethernet64")))
+    run = SimpleNamespace(pool=Pool("pool", 12_000_000, shared), own_headroom_bytes=own, subject=subject)
+    assert FullRun.headroom_limit.fget(run) == limit, (shared, own)

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.common.pfc.cases.group_headroom import Delays, Headroom, delays, read_headroom
 from tests.common.pfc.cases.group_room import GroupRoom
-from tests.common.pfc.cases.headroom import Delays, Headroom, check_reachable, delays, least_used, read_headroom
+from tests.common.pfc.cases.headroom import check_reachable, least_used
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.unit_test_scheduler_shares import QOS, TABLES
 
@@ -51,6 +52,8 @@ def test_the_delay_that_headroom_covers():
     assert delays(headroom, 100_000, 1) == Delays(one, -(-42 * 4116 // 64)), "40 frames of 4096 bytes and two more"
     assert delays(headroom, 100_000, 2) == Delays(two, -(-84 * 4116 // 64)), "each gets every other frame"
     assert delays(Headroom(3, "small", 9000, 300), 100_000, 1).covered == 0, "none at all is covered"
+    seven = 112 * 1044 * 7 - 1538 - 7 * 84 - 625 - 25216
+    assert delays(headroom, 100_000, 7, frame_bytes=1024).covered == seven // 64, "114 of at most 1443 bytes fit"
     small = delays(headroom, 100_000, 2, beyond_bytes=64).beyond
     assert small == -(-2 * 2589 * 84 // 64), "2587 frames of 64 bytes and two more, each with 20 bytes beside it"
     large = Headroom(3, "large", 10**7, 5)

@@ -5,10 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.common.pfc.model.ports import ConnectedPort, PortPair
 from tests.common.pfc.record.verdict import LOSSLESS, LOSSY, Check, Status
+from tests.common.pfc.sweep.port_sweep import LateSender, late_senders
 from tests.common.pfc.sweep.sweeper import LAB_DEADLINE_S, LabGone
 from tests.common.unit_tests.pfc.fakes import DEVICE, PORTS, FakeWorld
 from tests.common.unit_tests.pfc.sweep_fakes import SweptLab
+from tests.common.unit_tests.pfc.unit_test_scheduler_shares import QOS, TABLES
 
 WAVES = [["Ethernet0", "Ethernet4"], ["Ethernet64", "Ethernet68"]]
 
@@ -298,3 +301,29 @@ def test_a_port_that_cannot_be_measured_has_no_checks_of_an_auditor():
     names = {port: {check.name for one in outcome.verdicts for check in one.checks}
              for port, outcome in outcomes.items()}
     assert "counter-explained" in names["Ethernet0"] and "counter-explained" not in names["Ethernet4"], names
+
+
+PROFILES = "BUFFER_PG_TABLE:{}:3-4 pg_lossless {{'xoff': '165568', 'size': '0', 'dynamic_th': '0', 'pool': 'ingress'}}"
+
+
+@pytest.mark.parametrize(("shared_headroom", "change", "late"), [
+    (0, {}, LateSender(12_352, 2 * 165568)), (4 * 165568, {}, LateSender(12_352, 2 * 165568)),
+    (2 * 165568, {}, LateSender((55 * 1044 * 7 - 27967) // 64, 165568)),  # 82784 bytes: 57 frames of at most 1443
+    (0, {"CABLE_LENGTH": {}}, LateSender()),
+])
+def test_senders_go_on_for_as_long_as_headroom_covers(shared_headroom, change, late):
+    """Of two ports at once, each with two lossless priorities; less where the pool has less for all of them."""
+    pool = {"BUFFER_POOL": {"ingress": {"size": "12766208", "xoff": str(shared_headroom)}}}
+    tables = {**TABLES, "PORT_QOS_MAP": dict.fromkeys(PORTS, TABLES["PORT_QOS_MAP"]["Ethernet0"]),
+              "CABLE_LENGTH": {"AZURE": dict.fromkeys(PORTS, "5m")}, **pool, **change}
+    dut = SimpleNamespace(ask=lambda commands: {name: PROFILES.format(name) for name in commands})
+    parts = []
+    for port, tx in (("Ethernet0", "Ethernet64"), ("Ethernet4", "Ethernet68")):
+        pair = PortPair(*(ConnectedPort(DEVICE, name, "tester", "", 100_000) for name in (port, tx)))
+        subject = SimpleNamespace(pair=pair, qos=QOS, where=lambda port: port)
+        lab = SimpleNamespace(port=port, subject=subject, config_db=tables, dut=dut)
+        parts.append(SimpleNamespace(
+            lab=lab, scenario=SimpleNamespace(tested=(3, 4), background=(0, 1, 2, 5, 6), frame_bytes=1024)
+        ))
+    found = late_senders(parts)
+    assert found == {"Ethernet0": late, "Ethernet4": late}, found
