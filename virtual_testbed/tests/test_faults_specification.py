@@ -151,7 +151,7 @@ def test_scopes(spec, scope):
     ("held-frames-aged@*,ms=0", "'0' is no value for ms: expected a whole number from 1 on"),
     ("counted-short@*,of=data", "'data' is no value for of: expected pfc-received or watchdog-drops"),
     ("xoff-from-lossy@*,pauses=8", "'8' is no value for pauses: expected 0..7"),
-    ("watchdog-undo-missing@*,only=x", "'x' is no value for only: expected dropping, pfc or sending"),
+    ("watchdog-undo-missing@*,only=x", "'x' is no value for only: expected dropping, received, pfc or sending"),
     ("xon-late@*,once_changed=x", "'x' is no value for once_changed: expected yes or no"),
     ("counters-wrap@*,bits=8,before=257", "257 is no value for before: expected at most what 8 bits can count"),
     ("pause-ignored@*,speed=7G", "'7G' is no value for speed: expected one of 1G, 10G, 25G, 40G, 50G, 100G, 200G, "
