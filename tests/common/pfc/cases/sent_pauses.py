@@ -24,6 +24,7 @@ from ..model.checking import (
 )
 from ..model.counters import DutCounters
 from ..model.deviations import Deviation, deviation
+from ..model.errors import QualificationError
 from ..model.measurement import CaseRun
 from ..model.traffic import PAUSE_ADDRESS, FlowPlan, FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
@@ -186,10 +187,13 @@ def _end_first(lab: Lab, traffic: Traffic, target: Target) -> dict[str, Stats]:
 
 def ending_first(lab: Lab, target: Target) -> Target:
     """Of several priorities the first, whose storm ends before that of the others; none of one, nor where it shares its
-    priority group, which is congested as long as any of its priorities is."""
-    groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port)
-    group, *others = (groups.get(priority, priority) for priority in target)
-    return target[:1] if others and group not in others else ()
+    priority group, which is congested as long as any of its priorities is, or may do so, for want of a map."""
+    try:
+        groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port) if len(target) > 1 else {}
+    except QualificationError:
+        return ()
+    group, *others = (groups.get(priority) for priority in target)
+    return target[:1] if others and group is not None and group not in others else ()
 
 
 def _captured_ports(lab: Lab) -> list[str]:
