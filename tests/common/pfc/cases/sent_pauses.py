@@ -56,7 +56,7 @@ STORM_LEAD_S = 1.0
 REFRESHES_EXACT_S = 0.005
 HOLD_S = 1.0
 STORM_S = 2
-GAP_PART = 0.5  # of the time for which data is held: so much longer than the first of several storms the others last
+GAP_PART = 0.5  # of the time for which data is held: so much longer than the first of two storms the other one lasts
 START_LAG_S = 1.0
 LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full before the last ones came
 FRAME_LENGTH = 60  # of MAC control, without FCS
@@ -98,7 +98,7 @@ class SentRun(CaseRun):
     Attributes:
         own_mac: the switch's MAC address.
         capture: what came out of the tx port while data ran, and until the held frames had drained.
-        ends_first: the priority whose storm ended before that of the others; empty: there was one storm.
+        ends_first: the priority whose storm ended before that of the other; empty: there was one storm.
         resumed: congested priority -> what was left of it at XON, where that can be told.
         left_ns: by an exact clock, when the first held frame was captured at the port under test; None: not known.
     """
@@ -130,7 +130,7 @@ class SentRun(CaseRun):
 
 
 def measure(lab: Lab, target: Target, before: DutCounters) -> SentRun:
-    """Storm, later the data, which are captured; then the storm ends (of several classes one's first), held frames
+    """Storm, later the data, which are captured; then the storm ends (of two classes one's first), held frames
     drain, and the capture ends. Where generators take their time it begins before the storm, and ends before they are
     asked anything: that takes longer than it may last."""
     traffic = congesting_traffic(lab, target)
@@ -186,14 +186,17 @@ def _end_first(lab: Lab, traffic: Traffic, target: Target) -> dict[str, Stats]:
 
 
 def ending_first(lab: Lab, target: Target) -> Target:
-    """Of several priorities the first, whose storm ends before that of the others; none of one, nor where it shares its
-    priority group, which is congested as long as any of its priorities is, or may do so, for want of a map."""
+    """Of two priorities the first, whose storm ends before that of the other; none where they share their priority
+    group, which is congested as long as either is, or may do so, for want of a map. None of more: as the first one's
+    frames leave, the thresholds of all others rise, and what these are let go and paused again fills a capture."""
+    if len(target) != 2:
+        return ()
     try:
-        groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port) if len(target) > 1 else {}
+        groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port)
     except QualificationError:
         return ()
-    group, *others = (groups.get(priority) for priority in target)
-    return target[:1] if others and group is not None and group not in others else ()
+    first, second = (groups.get(priority) for priority in target)
+    return target[:1] if first is not None and first != second else ()
 
 
 def _captured_ports(lab: Lab) -> list[str]:
@@ -246,7 +249,7 @@ def hold_s(lab: Lab, target: Target) -> float:
     until it could have filled the shared buffer, when a switch must have sent XOFF, and some refreshes longer."""
     speed = lab.subject.pair.speed_mbps
     if not lab.clock.exact:
-        longer = GAP_PART * (len(target) - 1) if ending_first(lab, target) else 0
+        longer = GAP_PART if ending_first(lab, target) else 0
         pauses_fps = 2 * (len(target) + longer) / float(pause_seconds(MAX_QUANTA, speed))
         return min(HOLD_S, LARGEST_CAPTURE / 2 / pauses_fps)
     bytes_a_second = speed * 10**6 * LOAD_PERCENT / 800
@@ -254,7 +257,7 @@ def hold_s(lab: Lab, target: Target) -> float:
 
 
 def gap_s(lab: Lab, target: Target) -> float:
-    """How much longer than the first storm the others last: in that time what it held drains, and all refreshes of the
+    """How much longer than the first storm the other lasts: in that time what it held drains, and all refreshes of the
     others have to be without it."""
     if not ending_first(lab, target):
         return 0.0

@@ -50,11 +50,11 @@ def test_a_pause_frame_is_a_shortest_frame(frame, is_right):
 
 @pytest.mark.parametrize(("target", "groups", "first"), [
     ((3, 4), {"3": "3", "4": "4"}, (3,)), ((3, 4), {"3": "3", "4": "3"}, ()),
-    ((3, 4, 5), {"3": "3", "4": "4", "5": "4"}, (3,)),
+    ((3, 4, 5), {"3": "3", "4": "4", "5": "5"}, ()),
     ((3,), {"3": "3"}, ()), ((3, 4), None, ()), ((3, 4), {"4": "4"}, ()),
 ])
 def test_the_priority_whose_storm_ends_first_has_a_group_of_its_own(target, groups, first):
-    """Where the map says so."""
+    """Where the map says so, of two."""
     tables = {"PORT_QOS_MAP": {"Ethernet64": {"tc_to_pg_map": "AZURE"}}}
     tables |= {} if groups is None else {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": groups}}
     pair = SimpleNamespace(tx=SimpleNamespace(port="Ethernet64"))
