@@ -56,7 +56,6 @@ STORM_LEAD_S = 1.0
 REFRESHES_EXACT_S = 0.005
 HOLD_S = 1.0
 STORM_S = 2
-GAP_PART = 0.5  # of the time for which data is held: so much longer than the first of two storms the other one lasts
 START_LAG_S = 1.0
 LARGEST_CAPTURE = 16_384  # a capture of as many frames may have been full before the last ones came
 FRAME_LENGTH = 60  # of MAC control, without FCS
@@ -148,9 +147,9 @@ def measure(lab: Lab, target: Target, before: DutCounters) -> SentRun:
         if lab.clock.exact:
             start_capture(lab.generator, ports)
         else:
-            lab.clock.sleep(STORM_S - STORM_LEAD_S + gap_s(lab, target) + seconds + START_LAG_S)
+            lab.clock.sleep(STORM_S - STORM_LEAD_S + seconds + START_LAG_S)
             captured = [end_capture(lab.generator, port) for port in ports]
-        if first and lab.clock.exact:
+        if first:
             phases = _end_first(lab, traffic, target)
         else:
             lab.generator.run_out(data, seconds)
@@ -186,10 +185,11 @@ def _end_first(lab: Lab, traffic: Traffic, target: Target) -> dict[str, Stats]:
 
 
 def ending_first(lab: Lab, target: Target) -> Target:
-    """Of two priorities the first, whose storm ends before that of the other; none where they share their priority
-    group, which is congested as long as either is, or may do so, for want of a map. None of more: as the first one's
-    frames leave, the thresholds of all others rise, and what these are let go and paused again fills a capture."""
-    if len(target) != 2:
+    """By an exact clock, of two priorities the first, whose storm ends before that of the other; none where they share
+    their priority group, which is congested as long as either is, or may do so, for want of a map. None of more: as the
+    first one's frames leave, the thresholds of all others rise, and what these are let go and paused again fills a
+    capture. Other generators may start the later storm so late that it ends first."""
+    if not lab.clock.exact or len(target) != 2:
         return ()
     try:
         groups = priority_groups(lab.config_db, lab.dut.name, lab.subject.pair.tx.port)
@@ -249,19 +249,20 @@ def hold_s(lab: Lab, target: Target) -> float:
     until it could have filled the shared buffer, when a switch must have sent XOFF, and some refreshes longer."""
     speed = lab.subject.pair.speed_mbps
     if not lab.clock.exact:
-        longer = GAP_PART if ending_first(lab, target) else 0
-        pauses_fps = 2 * (len(target) + longer) / float(pause_seconds(MAX_QUANTA, speed))
+        pauses_fps = 2 * len(target) / float(pause_seconds(MAX_QUANTA, speed))
         return min(HOLD_S, LARGEST_CAPTURE / 2 / pauses_fps)
     bytes_a_second = speed * 10**6 * LOAD_PERCENT / 800
     return lab.subject.buffer.size_bytes / bytes_a_second + REFRESHES_EXACT_S
 
 
 def gap_s(lab: Lab, target: Target) -> float:
-    """How much longer than the first storm the other lasts: in that time what it held drains, and all refreshes of the
-    others have to be without it."""
+    """How much longer than the first storm the other lasts: until the last pause has lapsed, a whole buffer could have
+    left, and some refreshes, which have to be without the first one."""
     if not ending_first(lab, target):
         return 0.0
-    return REFRESHES_EXACT_S if lab.clock.exact else GAP_PART * hold_s(lab, target)
+    speed = lab.subject.pair.speed_mbps
+    drain_s = lab.subject.buffer.size_bytes * 8 / (speed * 10**6)
+    return float(pause_seconds(MAX_QUANTA, speed)) + drain_s + REFRESHES_EXACT_S
 
 
 def congesting_traffic(lab: Lab, target: Target) -> Traffic:
@@ -280,20 +281,13 @@ def congesting_traffic(lab: Lab, target: Target) -> Traffic:
 
 
 def _storms(lab: Lab, target: Target) -> list[FlowPlan]:
-    """One storm on all priorities; or one on that which ends first, and one on the others, which ends later. Two begin
-    together, at one generator port, and so their numbers of frames say when they end."""
+    """One storm on all priorities; or one on that which ends first, and one on the other."""
     first = ending_first(lab, target)
     if not first:
         storm = pause_storm(lab, target)
         return [storm if lab.clock.exact else replace(storm, seconds=STORM_S)]
-    storms = []
-    for name, priorities, lasts_s in (
-        ("First", first, STORM_S), ("Second", target[1:], STORM_S + gap_s(lab, target)),
-    ):
-        storm = replace(pause_storm(lab, priorities), name=lab.builder.flow_name(f"Pause Storm {name}"))
-        frames = None if lab.clock.exact else ceil((storm.fps or 0) * lasts_s)
-        storms.append(replace(storm, frames=frames))
-    return storms
+    return [replace(pause_storm(lab, priorities), name=lab.builder.flow_name(f"Pause Storm {name}"))
+            for name, priorities in (("First", first), ("Second", target[1:]))]
 
 
 def validity(run: SentRun) -> Iterator[Check]:
@@ -416,8 +410,8 @@ def _times(run: SentRun) -> Iterator[Check]:
 
 
 def _alone(run: SentRun) -> Iterator[Check]:
-    """The priority whose storm ended first is told so while others are paused, their refreshes do not pause it again;
-    and by an exact clock, its frames leave and its sender goes on meanwhile.
+    """The priority whose storm ended first is told so while others are paused, their refreshes do not pause it again,
+    its frames leave and its sender goes on meanwhile.
 
     What was said last of it counts, when the others were paused for the last time: a pause that it needs again, as its
     sender is faster than its queue for a moment, is over by then.
@@ -430,7 +424,7 @@ def _alone(run: SentRun) -> Iterator[Check]:
             expected = "a time of 0 in the last frame for it that came while others were still paused"
             place = at_priority(run.subject, priority, run.tx_port)
             yield fail_unless("xon-sent-alone", place, told[-1] == 0, expected, f"a time of {told[-1]}")
-        for held in run.flows("paused", Role.TEST) if "alone" in run.phases else ():
+        for held in run.flows("paused", Role.TEST):
             if priority_of(held) == priority:
                 yield _went_on(run, held)
 

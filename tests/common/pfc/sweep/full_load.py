@@ -79,7 +79,7 @@ class FullRun(Measurement):
         marks: the watermarks of all ports; `groups` those of this port's data where it enters, by priority.
         pool: the ingress pool; `shared_bytes` and `headroom_bytes` the sums of what each lossless group of all ports
             had of it at most, perhaps at different times.
-        own_headroom_bytes: of all lossless groups of the port where this port's data enters; 0: not known.
+        own_headroom_bytes: of the paused priorities' groups where this port's data enters; 0: not known.
     """
 
     marks: Watermarks = field(kw_only=True)
@@ -141,7 +141,8 @@ def measure(labs: Sequence[Lab], whole: TrafficBuilder, before: DutCounters) -> 
 
 
 def own_headrooms(parts: Sequence[Part]) -> dict[str, int]:
-    """Port under test -> bytes of headroom of all lossless groups of its tx port; empty: that cannot be told."""
+    """Port under test -> bytes of headroom of the paused priorities' groups at its tx port; empty: that cannot be
+    told."""
     try:
         headrooms = sweep.read_headrooms(parts)
     except QualificationError as error:

@@ -99,18 +99,27 @@ def measure(labs: Sequence[Lab], before: DutCounters, beside: bool = False) -> l
 def late_senders(parts: Sequence[Part]) -> dict[str, LateSender]:
     """Port under test -> the sender behind its tx port, which goes on after a pause for as long as the headroom of each
     paused priority covers, whatever else is as slow as it may be (HEAD); where a pool shares less headroom than all
-    groups have that are filled together, for so much less. All stop at once where that cannot be told."""
+    groups have that are filled together, for so much less. All stop at once where that cannot be told: no document
+    says how the pipelines of a chip divide a pool of headroom, so on hardware that is filled by one port at a time."""
     try:
         filled = read_headrooms(parts)
     except QualificationError as error:
         logger.warning("senders stop as soon as a pause reaches them: %s", error)
         return {part.lab.port: LateSender() for part in parts}
-    part_of_each = _pool_part([headroom for headrooms in filled.values() for headroom in headrooms])
+    together = [headroom for headrooms in filled.values() for headroom in headrooms]
+    if len(parts) > 1 and not all(_is_known(headroom, parts[0].lab.clock.exact) for headroom in together):
+        return {part.lab.port: LateSender() for part in parts}
+    part_of_each = _pool_part(together)
     return {
         part.lab.port: _late_sender(part, [replace(headroom, xoff_bytes=int(headroom.xoff_bytes * part_of_each))
                                            for headroom in filled[part.lab.port]])
         for part in parts
     }
+
+
+def _is_known(headroom: Headroom, exact: bool) -> bool:
+    """Whether it is known how much of this headroom there is where those of other ports are filled too."""
+    return headroom.room is not None and (exact or not headroom.room.pool_headroom)
 
 
 def _pool_part(headrooms: Sequence[Headroom]) -> Fraction:
@@ -142,7 +151,8 @@ def _late_sender(part: Part, headrooms: Sequence[Headroom]) -> LateSender:
     speed = part.lab.subject.pair.tx.speed_mbps
     frame_bytes = part.scenario.frame_bytes
     covered = [delays(one, speed, priorities, frame_bytes=frame_bytes).covered for one in headrooms]
-    return LateSender(min(MAX_QUANTA, *covered), sum(headroom.xoff_bytes for headroom in headrooms))
+    quanta = min(MAX_QUANTA, *covered)
+    return LateSender(quanta, sum(headroom.xoff_bytes for headroom in headrooms) if quanta else 0)
 
 
 def _with_headroom(run: Measurement, headroom_bytes: int) -> Measurement:

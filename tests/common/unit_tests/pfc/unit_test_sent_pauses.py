@@ -58,8 +58,11 @@ def test_the_priority_whose_storm_ends_first_has_a_group_of_its_own(target, grou
     tables = {"PORT_QOS_MAP": {"Ethernet64": {"tc_to_pg_map": "AZURE"}}}
     tables |= {} if groups is None else {"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": groups}}
     pair = SimpleNamespace(tx=SimpleNamespace(port="Ethernet64"))
-    lab = SimpleNamespace(config_db=tables, dut=SimpleNamespace(name="sw"), subject=SimpleNamespace(pair=pair))
+    lab = SimpleNamespace(config_db=tables, dut=SimpleNamespace(name="sw"), subject=SimpleNamespace(pair=pair),
+                          clock=SimpleNamespace(exact=True))
     assert ending_first(lab, target) == first, (target, groups)
+    lab.clock.exact = False
+    assert ending_first(lab, target) == (), "flows that are told to start together may not"
 
 
 @pytest.mark.parametrize(("first", "second", "status"), [

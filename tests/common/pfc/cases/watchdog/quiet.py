@@ -35,7 +35,7 @@ LONG_GAP_S = 0.2
 BURSTS = 6
 BURST_S = 0.05
 BURST_CYCLE_S = 0.15
-SINGLE_FPS = 100  # pause frames one by one, each of which lapses
+SINGLE_FPS = 97  # pause frames one by one, each of which lapses; polls of 100 ms come at another moment of each
 SINGLES_S = 0.3
 WALL_SINGLES_S = 3.0  # more than the time of a detection, for a watchdog that takes any pause for a storm
 BUSY_DETECTIONS = 5  # so many times of a detection the queues are paused most of the time, and data flows
@@ -75,6 +75,7 @@ def pauses_on_traffic(lab: Lab, target: Target, before: DutCounters) -> Watchdog
     timers = TIMERS if lab.clock.exact else WALL_TIMERS
     pauses = short_pauses(lab, target, timers)
     data_s = LEAD_S + max(pause.end_s(lab.subject.pair.speed_mbps) for pause in pauses) + TAIL_S
+    data_s += len(pauses) * max(0.0, lab.generator.timing.start_s - WALL_GAP_S / 2)  # by which `start_pauses` is later
     storms = [pause.flow for pause in pauses]
     traffic = lab.builder.build([*storms, *even_flows(lab, target, LOAD_PERCENT, data_s)])
     data = traffic.names(Role.TEST, Role.BACKGROUND)
