@@ -56,13 +56,11 @@ TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
 TAKES_upstream := SONIC_MGMT TESTS OPTIONS FAULT TESTBED TESTBED_FILE
 TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
-ifneq ($(RESUME),)  # what is gone on with has the variables that it began with
-TAKES_sweep := RESUME SCHEDULER
-TAKES_campaign := RESUME SCHEDULER SLICE
-TAKES_upstream-score := RESUME
-endif
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
+ifneq ($(RESUME),)  # what is gone on with has the variables that it began with
+TAKEN := $(filter RESUME SCHEDULER SLICE,$(TAKEN))
+endif
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(TAKEN) PYTHON VENV MAKEFLAGS MAKEOVERRIDES,$(GIVEN))
 ifneq ($(UNKNOWN),)
