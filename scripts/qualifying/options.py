@@ -76,10 +76,9 @@ def parse(arguments: Sequence[str] | None, description: str) -> argparse.Namespa
     options = parser.parse_args(arguments)
     if options.quick and options.scenario:
         raise Refusal("--quick and --scenario both say which test cases are meant: give one of them")
-    options.ixnetwork = options.ixnetwork or bool(options.habit)
-    if options.quick:
-        options.scenario = [*QUICK, "SOAK"] if options.soak else list(QUICK)
-    return options
+    scenario = [*QUICK, *(["SOAK"] if options.soak else [])] if options.quick else options.scenario
+    ixnetwork = options.ixnetwork or bool(options.habit)
+    return argparse.Namespace(**{**vars(options), "scenario": scenario, "ixnetwork": ixnetwork})
 
 
 def check_ixnetwork(options: argparse.Namespace, entry: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ _WATERMARK = "_WATERMARK_"
 _STORM_FIELDS = "PFC_WD_QUEUE_STATS_DEADLOCK_"
 _STORM_STATISTICS = "PFC_WD_QUEUE_STATS_"
 _RECEIVED_DROPS = "PFC_WD_QUEUE_STATS_RX_DROPPED_"
-_LONGEST_INTERVAL_MS = 3000  # between two polls of a watchdog that runs: three times what `pfcwd interval` takes
+_LONGEST_INTERVAL_MS = 3000  # between two polls of a running watchdog: three times the longest `pfcwd interval`
 _PFC_RECEIVED = re.compile(r"SAI_PORT_STAT_PFC_(\d)_RX_PKTS")
 
 

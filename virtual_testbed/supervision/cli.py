@@ -74,7 +74,8 @@ def main() -> None:
 @main.command()
 @click.argument("name")
 @click.option("--testbed-file", type=click.Path(path_type=Path, dir_okay=False), default=Path("ansible/testbed.yaml"),
-              show_default=True, help="Testbed file; the connection graph is found from it.")
+              show_default=True,
+              help="Testbed file; the graph files are in files/ beside it, or in files/ of its entry's lab_folder.")
 @_STATE
 @click.option("--clock", type=click.Choice(["realtime", "virtual"]), default="realtime", show_default=True,
               help="Follow the wall clock, or stand still until advanced.")

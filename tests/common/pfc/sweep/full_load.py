@@ -91,8 +91,8 @@ class FullRun(Measurement):
 
     @property
     def headroom_limit(self) -> tuple[int, str]:
-        """The most headroom that a group may have had in it, and whose it is. Where the pool has headroom for all
-        groups its, else that of the port, and the rest of a unit of cells; of a port where that is not known any."""
+        """The most headroom that a group may have used, and whose it is: what the pool shares, or else what the port
+        has, rounded up by a unit of cells; the whole pool where neither is known."""
         if self.pool.headroom_bytes or not self.own_headroom_bytes:
             return self.pool.headroom_bytes or self.pool.size_bytes, self.pool.name
         return self.own_headroom_bytes + UNIT_CELLS * MOST_CELL_BYTES, self.subject.pair.tx.port

@@ -95,7 +95,8 @@ def other_congested(lab: Lab, target: Target, before: DutCounters) -> WatchdogRu
     traffic = lab.builder.build([
         pause_storm(lab, target, waits_s), *early_flows(lab, target), *_congested_flows(lab, other, waits_s),
     ])
-    storm, congestion = traffic.names(Role.STORM), traffic.names(Role.STORM, phase=CONGESTED)
+    storm = traffic.names(Role.STORM)
+    congestion = traffic.names(Role.STORM, phase=CONGESTED)
     data = traffic.names(Role.TEST, phase=CONGESTED)
     with watching(lab.dut, lab.clock, (lab.port,), lab.subject.qos.lossless) as watchdog, sending(lab, traffic):
         watchdog.start(TIMERS)
@@ -117,7 +118,8 @@ def other_congested(lab: Lab, target: Target, before: DutCounters) -> WatchdogRu
 
 def _congested_flows(lab: Lab, other: Target, waits_s: float) -> list[FlowPlan]:
     """A storm at the tx port, and data from the port under test into it."""
-    rx, tx = lab.subject.pair.rx.port, lab.subject.pair.tx.port
+    rx = lab.subject.pair.rx.port
+    tx = lab.subject.pair.tx.port
     storm = replace(pause_storm(lab, other, waits_s), enters=tx, leaves=rx)
     load = DataLoad("Held Flow", Role.TEST, other, BACK_PERCENT, DATA_S, FRAME_BYTES, (), SETTLE_S, rx, tx)
     return later([storm, *data_flows(lab, [load])], CONGESTED)
