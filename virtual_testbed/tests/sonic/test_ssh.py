@@ -67,6 +67,12 @@ def test_the_shell_finds_programs_of_an_image_and_no_other_of_the_host(switch):
             assert done.returncode in (1, 127) and b"not found" in done.stderr, (command, done)
 
 
+def test_python_of_a_switch_has_what_ansible_modules_of_others_import(switch):
+    """sonic-mgmt's `config_facts` runs on the switch and imports `natsort`, which a SONiC image has."""
+    assert switch.output("python3 -c 'import natsort; print(*natsort.natsorted([\"Ethernet40\", \"Ethernet4\"]))'"
+                         ).split() == ["Ethernet4", "Ethernet40"]
+
+
 def test_redis_client_reaches_the_switchs_databases(switch):
     for address in ("", "-s /var/run/redis/redis.sock", "-h 127.0.0.1 -p 6379"):
         found = switch.output(f"redis-cli {address} -n 4 hget 'DEVICE_METADATA|localhost' hwsku").strip()
