@@ -31,17 +31,6 @@ class OutputDeviation:
         return re.fullmatch(self.commands, line) is not None
 
 
-_OURS = ("pg-drop", "port", "queue", "show", "watermark")
-"""The subcommands of `counterpoll` on a virtual switch."""
-
-
-def _counters_here(status: int, output: str) -> tuple[int, str]:
-    """Without the subcommands for counters that a virtual switch does not have, and in columns of one width."""
-    before, _, commands = output.partition("Commands:\n")
-    kept = [" ".join(line.split()) for line in commands.splitlines() if line.split()[:1] and line.split()[0] in _OURS]
-    return status, "\n".join([before, *kept])
-
-
 def _help_in_order(status: int, output: str) -> tuple[int, str]:
     return status, output.replace("-?, -h, --help", "-h, -?, --help")
 
@@ -54,8 +43,6 @@ def _version_here(status: int, output: str) -> tuple[int, str]:
 
 
 DEVIATIONS: tuple[OutputDeviation, ...] = (
-    OutputDeviation("counterpoll", "2026-11-24",
-                    "a virtual switch has counters of ports, queues and priority groups only", _counters_here),
     OutputDeviation("show pfc(wd)?", "2026-11-24", "click prints the names of one option in another order in each run",
                     _help_in_order),
     OutputDeviation("sudo ecnconfig .*", "2026-11-25",

@@ -23,6 +23,7 @@ from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueue
 from virtual_testbed.sonic import databases, flex_counters
 from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, REBOOT, RESTART_KEY, SERVICES_KEY, UP
+from virtual_testbed.sonic.asic_db import profile_rows
 from virtual_testbed.sonic.control_plane import ControlPlane
 from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of, watermark_parts
 from virtual_testbed.sonic.counters_db import CountersDb
@@ -42,7 +43,7 @@ from virtual_testbed.sonic.restarts import (
 )
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
 from virtual_testbed.sonic.translate import Translation, translate
-from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, is_aging_off, log_ports
+from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, SWITCH, is_aging_off, log_ports
 from virtual_testbed.sonic.watchdog_registration import TABLE as PFC_WD, Registrations, as_registered, registered
 from virtual_testbed.sonic.watchdog_scripts import ScriptDecider, read_scripts
 
@@ -88,7 +89,8 @@ class ChangeWatch:
         self._connection = databases.connect(redis_socket, "CONFIG_DB")
         self._removed: set[str] = set()
         watched = [f"__keyspace@{databases.NUMBERS[name]}__:{keys}"
-                   for name, keys in (("CONFIG_DB", "*"), ("ASIC_DB", "*"), ("STATE_DB", RESTART_KEY))]
+                   for name, keys in (("CONFIG_DB", "*"), ("ASIC_DB", SDK), ("ASIC_DB", SWITCH),
+                                      ("STATE_DB", RESTART_KEY))]
         self._connection.send([("PSUBSCRIBE", *watched)])
         for _ in watched:
             self._connection.read()
@@ -230,9 +232,9 @@ class SonicAgent:
             for database in _EPHEMERAL:
                 with databases.connect(self._socket, database) as connection:
                     connection.call("FLUSHDB")
-            self._appl, counters, self._state, self._flex = (
+            self._appl, self._objects, counters, self._state, self._flex = (
                 stack.enter_context(contextlib.closing(Publisher(self._socket, name)))
-                for name in ("APPL_DB", "COUNTERS_DB", "STATE_DB", "FLEX_COUNTER_DB"))
+                for name in ("APPL_DB", "ASIC_DB", "COUNTERS_DB", "STATE_DB", "FLEX_COUNTER_DB"))
             if not databases.read_config(self._config):
                 databases.write_config(self._config, factory_config(self._profile, self._switch), {})
             self._config.call("SET", "CONFIG_DB_INITIALIZED", "1")
@@ -361,7 +363,10 @@ class SonicAgent:
         self._publish_configuration(config, translation)
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         maps = self._ids.maps(translation.config if only_buffers else None)
-        self._counters.publish_maps({**maps, POOL_NAME_MAP: self._ids.pools(config.get("BUFFER_POOL", {}))})
+        pools = self._ids.pools(config.get("BUFFER_POOL", {}))
+        self._counters.publish_maps({**maps, POOL_NAME_MAP: pools})
+        for prefix, rows in profile_rows(config, pools).items():
+            self._objects.replace(prefix, rows)
         self._flex.replace("", flex_counters.rows(
             self._ids, self._intervals, translation.config, maps, self._watchdog_ms))
         if was == translation.config:

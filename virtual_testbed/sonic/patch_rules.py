@@ -1,8 +1,10 @@
-"""What SONiC lets a patch change: the field operation validators of its generic config updater, as data
-(`patch_rules.json`, which names its source).
+"""What SONiC lets a patch change: the field operation validators of its generic config updater (sonic-utilities
+`gu_common.py`, `field_operation_validators.py`), by the file that the switch's Python has too
+(`vendor/host/generic_config_updater`, which names its source).
 
 A table that is not in it may be changed in any way. Of one that is in it a step may only do what a rule allows: to
 these fields, by these operations, on these ASICs from this release on. A HwSKU that is in no list may not do that.
+Whole rows of BUFFER_PROFILE may be added, replaced and removed on any ASIC.
 """
 from __future__ import annotations
 
@@ -14,45 +16,69 @@ from pathlib import Path
 from typing import Any
 
 UNKNOWN = "unknown"
-_FILE = Path(__file__).with_name("patch_rules.json")
+NEVER_REMOVED = ("/PFC_WD/GLOBAL/POLL_INTERVAL", "/PFC_WD/GLOBAL", "/LOOPBACK_INTERFACE/Loopback0")
+_FILE = Path(__file__).with_name("vendor") / "host/generic_config_updater/gcu_field_operation_validators.conf.json"
+_OF_PROFILES = "buffer_profile_config_update_validator"
+_ROW = 2
+"""Parts of a path that names a row: its table, its key."""
+Step = Mapping[str, Any]
+Rules = Iterable[Mapping[str, Any]]
 
 
 @cache
-def _rules() -> Mapping[str, Any]:
+def _file() -> Mapping[str, Any]:
     return dict(json.loads(_FILE.read_text(encoding="utf-8")))
 
 
 def asic_of(hwsku: str) -> str:
     """The chip's name in the rules; `unknown` for a HwSKU that they do not list."""
-    return next((asic for asic, skus in _rules()["asics"].items() if hwsku in skus), UNKNOWN)
+    families = _file()["helper_data"]["rdma_config_update_validator"].values()
+    return next((asic for family in families for asic, skus in family.items() if hwsku in skus), UNKNOWN)
 
 
-def refused_table(steps: Iterable[Mapping[str, Any]], hwsku: str, build: str) -> str:
-    """The table of the first step of an RFC 6902 patch that is not allowed; empty when all are.
+def refusal(steps: Iterable[Step], hwsku: str, build: str) -> str:
+    """What SONiC says to the first step of an RFC 6902 patch that is not allowed; empty when all are.
 
     Args:
+        steps: from what is configured to what is wanted.
+        hwsku: of the switch.
         build: `build_version` of the image. Without a part of eight digits (20230531) it counts as the newest.
     """
+    steps = list(steps)
+    for path in NEVER_REMOVED:
+        if any(step["op"] == "remove" and step["path"] == path for step in steps):
+            return f"Given patch operation is invalid. Operation: remove is illegal on field: {path}"
     release = next((part for part in build.split(".") if re.fullmatch("[0-9]{8}", part)), "")
     for step in steps:
-        table, *parts = str(step.get("path", "")).lstrip("/").split("/")
-        rules = _rules()["tables"].get(table)
-        if rules is not None and not all(_is_allowed(rules, field, str(step.get("op")), asic_of(hwsku), release)
-                                         for field in _fields(parts, step.get("value"))):
-            return table
+        table = str(step["path"]).lstrip("/").partition("/")[0]
+        for validator in _file()["tables"].get(table, {}).get("field_operation_validators", ()):
+            if not _is_allowed(step, table, validator.rpartition(".")[2], asic_of(hwsku), release):
+                return f"Modification of {table} table is illegal- validating function {validator} returned False"
     return ""
 
 
-def _fields(parts: Iterable[str], value: object) -> list[str]:
-    """The fields that a step is about, without rows that are named after something with a number (a port)."""
-    path = "/".join(part for part in parts if not re.search("[0-9]", part)).lower()
+def _is_allowed(step: Step, table: str, validator: str, asic: str, release: str) -> bool:
+    parts = str(step["path"]).lstrip("/").split("/")
+    is_of_profiles = validator == _OF_PROFILES
+    if is_of_profiles and len(parts) == _ROW:
+        return True
+    keys = parts[1:] if is_of_profiles else [part for part in parts[1:] if not re.search("[0-9]", part)]
+    fields = _fields("/".join(keys).lower(), step.get("value"))
+    if is_of_profiles:
+        fields = [field.rpartition("/")[2] for field in fields]
+    rules = _file()["tables"][table]["validator_data"]["rdma_config_update_validator"].values()
+    return all(_has_rule(rules, field, str(step["op"]), asic, release) for field in fields)
+
+
+def _fields(path: str, value: object) -> list[str]:
+    """The fields that a step is about."""
     if not isinstance(value, dict):
         return [path]
     return [f"{path}/{name}" if path else str(name) for name in value]
 
 
-def _is_allowed(rules: Iterable[Mapping[str, Any]], field: str, operation: str, asic: str, release: str) -> bool:
+def _has_rule(rules: Rules, field: str, operation: str, asic: str, release: str) -> bool:
     rule = next((rule for rule in rules if field in rule["fields"]), None)
-    if rule is None or asic not in rule["since"] or operation not in rule["operations"]:
+    if rule is None or asic not in rule["platforms"] or operation not in rule["operations"]:
         return False
-    return not release or release >= rule["since"][asic]
+    return not release or release >= rule["platforms"][asic]

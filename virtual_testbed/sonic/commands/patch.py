@@ -14,9 +14,8 @@ import click
 
 from virtual_testbed.sonic.commands.context import SwitchContext, this_switch
 from virtual_testbed.sonic.databases import Config, checked_config, write_config
-from virtual_testbed.sonic.patch_rules import refused_table
+from virtual_testbed.sonic.patch_rules import refusal
 
-VALIDATOR = "generic_config_updater.field_operation_validators.rdma_config_update_validator"
 _options = [
     click.option("-f", "--format", "config_format", type=click.Choice(["CONFIGDB", "SONICYANG"]), default="CONFIGDB"),
     click.option("-d", "--dry-run", is_flag=True, help="test out the command without affecting config state"),
@@ -60,11 +59,12 @@ def patched(config: Config, operations: object) -> Config:
     return _checked(result)
 
 
-def check_steps(switch: SwitchContext, operations: list[dict[str, Any]]) -> None:
-    """Raise PatchError when a step changes what no patch may change on this switch."""
-    table = refused_table(operations, switch.hwsku, switch.image["build_version"])
-    if table:
-        raise PatchError(f"Modification of {table} table is illegal- validating function {VALIDATOR} returned False")
+def check_steps(switch: SwitchContext, current: Config, wanted: Config) -> None:
+    """Raise PatchError when a step from a configuration to another changes what no patch may change on this switch."""
+    import jsonpatch
+    steps = jsonpatch.make_patch(current, wanted).patch
+    if sentence := refusal(steps, switch.hwsku, switch.image["build_version"]):
+        raise PatchError(sentence)
 
 
 def _checked(data: object) -> Config:
@@ -100,9 +100,8 @@ def apply_patch(context: click.Context, /, patch_file_path: str, dry_run: bool, 
     switch = this_switch()
     current = switch.running()
     try:
-        operations = _load(switch, patch_file_path)
-        wanted = patched(current, operations)
-        check_steps(switch, operations)
+        wanted = patched(current, _load(switch, patch_file_path))
+        check_steps(switch, current, wanted)
         _bring_about(switch, wanted, current, dry_run)
     except PatchError as error:
         click.echo(f"Failed to apply patch due to: {error}", err=True)
@@ -130,10 +129,9 @@ def replace_whole(switch: SwitchContext, target: object, dry_run: bool) -> None:
     """Make CONFIG_DB what a target is, in one transaction. Raises PatchError: it is no configuration, or steps to it
     are refused.
     """
-    import jsonpatch
     current = switch.running()
     wanted = _checked(target)
-    check_steps(switch, jsonpatch.make_patch(current, wanted).patch)
+    check_steps(switch, current, wanted)
     _bring_about(switch, wanted, current, dry_run)
 
 

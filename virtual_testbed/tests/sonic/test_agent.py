@@ -429,6 +429,38 @@ def test_derived_buffers_are_in_appl_db(agent, redis, config_db):
     assert row(redis, "APPL_DB", "BUFFER_PG_TABLE:Ethernet0:3-4") == {}
 
 
+def objects(redis, kind):
+    """ASIC_DB's hashes of objects of a kind, by key."""
+    with databases.connect(redis.socket, "ASIC_DB") as connection:
+        keys = sorted(connection.call("KEYS", f"ASIC_STATE:SAI_OBJECT_TYPE_{kind}:*"))
+        return {key: databases.read_hash(connection, key) for key in keys}
+
+
+def test_profiles_are_in_asic_db(agent, redis, config_db):
+    config = databases.read_config(config_db)
+    databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
+    agent.apply_configuration()
+    [(wred, fields)] = objects(redis, "WRED").items()
+    row = databases.read_row(config_db, "WRED_PROFILE", "AZURE_LOSSLESS")
+    assert fields["SAI_WRED_ATTR_ECN_MARK_MODE"] == "SAI_ECN_MARK_MODE_ALL"
+    assert fields["SAI_WRED_ATTR_GREEN_MIN_THRESHOLD"] == row["green_min_threshold"]
+    databases.change_row(config_db, "WRED_PROFILE", "AZURE_LOSSLESS", {"green_drop_probability": "7"})
+    agent.apply_configuration()
+    assert objects(redis, "WRED")[wred]["SAI_WRED_ATTR_GREEN_DROP_PROBABILITY"] == "7", "the same object"
+
+    profiles = objects(redis, "BUFFER_PROFILE")
+    assert len(profiles) == len(databases.read_config(config_db, "BUFFER_PROFILE")["BUFFER_PROFILE"])
+    [lossless] = [row for row in profiles.values() if "SAI_BUFFER_PROFILE_ATTR_XOFF_TH" in row]
+    assert lossless["SAI_BUFFER_PROFILE_ATTR_XOFF_TH"] == "177632"
+    assert lossless["SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE"] == "SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC"
+    with databases.connect(redis.socket, "COUNTERS_DB") as connection:
+        pools = databases.read_hash(connection, "COUNTERS_BUFFER_POOL_NAME_MAP")
+    assert lossless["SAI_BUFFER_PROFILE_ATTR_POOL_ID"] == pools["ingress_lossless_pool"]
+    databases.change_row(config_db, "WRED_PROFILE", "AZURE_LOSSLESS", None)
+    agent.apply_configuration()
+    assert objects(redis, "WRED") == {}
+
+
 def test_pools_that_the_switch_sizes_are_in_its_databases(agent, redis, config_db):
     """With dynamic buffers in STATE_DB too; not a word of it in CONFIG_DB."""
     databases.change_row(config_db, "DEVICE_METADATA", "localhost", {"buffer_model": "dynamic"})

@@ -1,7 +1,9 @@
 """What SONiC lets a patch change, by table, field, operation, ASIC and release."""
+import re
+
 import pytest
 
-from virtual_testbed.sonic.patch_rules import UNKNOWN, asic_of, refused_table
+from virtual_testbed.sonic.patch_rules import NEVER_REMOVED, UNKNOWN, asic_of, refusal
 
 TOMAHAWK = "Arista-7060CX-32S-C32"
 DELL = "DellEMC-Z9664f-O64"
@@ -18,6 +20,14 @@ def add(path, value):
     return {"op": "add", "path": path, "value": value}
 
 
+def refused_table(steps, hwsku, build):
+    """The table that is named in what is said of a patch; empty: nothing is said."""
+    said = refusal(steps, hwsku, build)
+    named = re.match("Modification of ([A-Z_]+) table is illegal- validating function generic_config_updater[.]", said)
+    assert bool(named) == bool(said)
+    return named[1] if named else ""
+
+
 def test_asics():
     assert (asic_of(TOMAHAWK), asic_of(DELL)) == ("th", UNKNOWN)
 
@@ -32,11 +42,13 @@ def test_asics():
     (add("/BUFFER_PROFILE/pg_lossless_100000_5m_profile/dynamic_th", "1"), "BUFFER_PROFILE"),
     (add("/BUFFER_PROFILE", {"egress_lossy_profile": {"pool": "x"}}), "BUFFER_PROFILE"),
     (replace("/WRED_PROFILE/AZURE_LOSSLESS/green_min_threshold"), ""),
-    (replace("/WRED_PROFILE/AZURE_LOSSLESS/red_min_threshold"), "WRED_PROFILE"),
-    ({"op": "remove", "path": "/WRED_PROFILE"}, "WRED_PROFILE"),
+    (add("/BUFFER_PROFILE/mine", {"pool": "ingress_lossless_pool", "size": "0"}), ""),
+    ({"op": "remove", "path": "/BUFFER_PROFILE/pg_lossless_100000_5m_profile"}, ""),
+    (replace("/WRED_PROFILE/AZURE_LOSSLESS/red_min_threshold"), ""), ({"op": "remove", "path": "/WRED_PROFILE"}, ""),
     (add("/PFC_WD/Ethernet0", {"action": "drop", "detection_time": "200"}), ""),
     (replace("/PFC_WD/GLOBAL/POLL_INTERVAL"), ""), ({"op": "remove", "path": "/PFC_WD/Ethernet0"}, ""),
-    (replace("/PFC_WD/Ethernet0/pfc_stat_history"), "PFC_WD"),
+    (add("/PFC_WD/Ethernet0", {"action": "drop", "detection_time": "200", "pfc_stat_history": "disable"}), ""),
+    (replace("/PFC_WD/Ethernet0/pfc_stat_history"), ""), (replace("/PFC_WD/GLOBAL/BIG_RED_SWITCH"), "PFC_WD"),
 ])
 def test_steps(step, refused):
     assert refused_table([step], TOMAHAWK, NEW) == refused
@@ -52,3 +64,11 @@ def test_releases(build, refused):
 def test_a_hwsku_of_no_list_may_not():
     assert refused_table([replace("/PFC_WD/GLOBAL/POLL_INTERVAL")], DELL, NEW) == "PFC_WD"
     assert refused_table([replace("/QUEUE/Ethernet0|3/scheduler")], DELL, NEW) == ""
+    assert refused_table([add("/BUFFER_PROFILE/mine", {"pool": "x"})], DELL, NEW) == "", "a whole profile"
+
+
+@pytest.mark.parametrize("path", NEVER_REMOVED)
+def test_what_is_never_removed(path):
+    said = f"Given patch operation is invalid. Operation: remove is illegal on field: {path}"
+    assert refusal([{"op": "remove", "path": path}], TOMAHAWK, NEW) == said
+    assert said not in refusal([replace(path)], TOMAHAWK, NEW)

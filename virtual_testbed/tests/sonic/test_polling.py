@@ -326,3 +326,17 @@ def test_counterpoll(run, config_db):
     assert [line.split() for line in lines if line.startswith(("PORT", "PG_DROP"))] == [
         ["PORT_STAT", "500", "enable"], ["PG_DROP_STAT", "default", "(10000)", "disable"]]
     assert "is not in the range 100<=x<=30000" in run("counterpoll queue interval 99", status=2)
+
+
+def test_counterpoll_of_counters_that_the_switch_does_not_have(run, config_db):
+    """They can be set, as on SONiC, which sonic-mgmt's test does with all of them."""
+    run("counterpoll phy disable; counterpoll wredport interval 2000; counterpoll port-buffer-drop enable")
+    rows = databases.read_config(config_db, TABLE)[TABLE]
+    assert rows["PORT_PHY_ATTR"] == {"FLEX_COUNTER_STATUS": "disable"}
+    assert rows["WRED_ECN_PORT"] == {"POLL_INTERVAL": "2000"}
+    shown = [line.split() for line in run("counterpoll show").splitlines()]
+    assert ["PORT_BUFFER_DROP", "default", "(60000)", "enable"] in shown
+    assert ["PHY", "default", "(10000)", "disable"] in shown
+    assert ["WRED_ECN_PORT_STAT", "2000", "disable"] in shown
+    for group in ("llr", "flowcnt-route"):
+        assert "not supported on this platform" in run(f"counterpoll {group} disable", status=1)

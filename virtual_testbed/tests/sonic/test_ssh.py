@@ -73,6 +73,15 @@ def test_python_of_a_switch_has_what_ansible_modules_of_others_import(switch):
                          ).split() == ["Ethernet4", "Ethernet40"]
 
 
+def test_python_of_a_switch_knows_what_patches_it_refuses(switch):
+    """As sonic-mgmt's `get_gcu_field_operations_conf` asks for it."""
+    folder = switch.output("python3 -c 'import generic_config_updater as gcu; print(gcu.__path__[0])'").strip()
+    rules = json.loads(switch.output(f"cat {folder}/gcu_field_operation_validators.conf.json"))
+    assert switch.settings["hwsku"] in rules["helper_data"]["rdma_config_update_validator"]["broadcom_asics"]["th"]
+    validator = rules["tables"]["PFC_WD"]["validator_data"]["rdma_config_update_validator"]
+    assert "th" in validator["PFCWD enable/disable"]["platforms"]
+
+
 def test_redis_client_reaches_the_switchs_databases(switch):
     for address in ("", "-s /var/run/redis/redis.sock", "-h 127.0.0.1 -p 6379"):
         found = switch.output(f"redis-cli {address} -n 4 hget 'DEVICE_METADATA|localhost' hwsku").strip()

@@ -1,0 +1,59 @@
+"""What orchagent tells the hardware of profiles, as ASIC_DB has it: WRED profiles and buffer profiles (sonic-swss
+`qosorch.cpp`, `bufferorch.cpp`; attributes of SAI). Other objects of a real ASIC_DB are not there.
+"""
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+
+from virtual_testbed.sonic.counters import Hash
+from virtual_testbed.sonic.databases import Config, Row
+
+WRED = "ASIC_STATE:SAI_OBJECT_TYPE_WRED:"
+BUFFER_PROFILE = "ASIC_STATE:SAI_OBJECT_TYPE_BUFFER_PROFILE:"
+_OIDS = {WRED: 0x13000000000000, BUFFER_PROFILE: 0x19000000000000}
+_COLOURS = ("green", "yellow", "red")
+_WRED_FIELDS = {
+    **{f"wred_{colour}_enable": f"SAI_WRED_ATTR_{colour.upper()}_ENABLE" for colour in _COLOURS},
+    **{f"{colour}_{field}": f"SAI_WRED_ATTR_{colour.upper()}_{field.upper()}" for colour in _COLOURS
+       for field in ("min_threshold", "max_threshold", "drop_probability")}}
+_PROFILE_FIELDS = {
+    "size": "SAI_BUFFER_PROFILE_ATTR_RESERVED_BUFFER_SIZE", "xon": "SAI_BUFFER_PROFILE_ATTR_XON_TH",
+    "xon_offset": "SAI_BUFFER_PROFILE_ATTR_XON_OFFSET_TH", "xoff": "SAI_BUFFER_PROFILE_ATTR_XOFF_TH"}
+_MODE = "SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE"
+
+
+def profile_rows(config: Config, pools: Mapping[str, str]) -> dict[str, dict[str, Hash]]:
+    """Objects of WRED profiles and buffer profiles.
+
+    Args:
+        config: CONFIG_DB's, with what buffermgrd derives.
+        pools: buffer pool -> its object id.
+    Returns:
+        For each of `WRED` and `BUFFER_PROFILE` its hashes by key.
+    """
+    found = {WRED: ((name, _wred(row)) for name, row in config.get("WRED_PROFILE", {}).items()),
+             BUFFER_PROFILE: ((name, _profile(row, pools)) for name, row in config.get("BUFFER_PROFILE", {}).items())}
+    return {prefix: {f"{prefix}{_oid(prefix, name)}": fields for name, fields in rows}
+            for prefix, rows in found.items()}
+
+
+def _oid(prefix: str, name: str) -> str:
+    """Of a profile: the same as long as it has its name."""
+    return f"oid:{_OIDS[prefix] + zlib.crc32(name.encode()):#x}"
+
+
+def _wred(row: Row) -> Hash:
+    marks = str(row.get("ecn", "ecn_none")).removeprefix("ecn_").upper()
+    return {"SAI_WRED_ATTR_WEIGHT": "0", "SAI_WRED_ATTR_ECN_MARK_MODE": f"SAI_ECN_MARK_MODE_{marks}",
+            **{attribute: str(row[field]) for field, attribute in _WRED_FIELDS.items() if field in row}}
+
+
+def _profile(row: Row, pools: Mapping[str, str]) -> Hash:
+    fields = {attribute: str(row[field]) for field, attribute in _PROFILE_FIELDS.items() if field in row}
+    for kind in ("dynamic", "static"):
+        if f"{kind}_th" in row:
+            fields[_MODE] = f"SAI_BUFFER_PROFILE_THRESHOLD_MODE_{kind.upper()}"
+            fields[f"SAI_BUFFER_PROFILE_ATTR_SHARED_{kind.upper()}_TH"] = str(row[f"{kind}_th"])
+    pool = pools.get(str(row.get("pool", "")))
+    return fields if pool is None else {"SAI_BUFFER_PROFILE_ATTR_POOL_ID": pool, **fields}
