@@ -35,6 +35,7 @@ BOTH = (
     "pfcwd start --action drop Ethernet0 400", "sudo pfcwd start --action drop Ethernet99 400",
     "sudo pfcwd start --action drop Ethernet0 99", "pfcwd start --action jump Ethernet0 400", "show queue counters",
     "show queue counters Ethernet99", "show interfaces status Ethernet0", "show interfaces status Ethernet99",
+    "show interfaces autoneg status", "show interfaces autoneg status Ethernet0", "show interfaces autoneg",
     "show interfaces counters -i Ethernet0", "show interfaces counters detailed Ethernet0", "portstat -i Ethernet99",
     "queuestat -p Ethernet99", "show pfc", "show pfcwd", "show version",
     "show feature status", "show feature status swss", "show feature status none",

@@ -12,6 +12,20 @@ from scripts.testbeds import Refusal
 
 SUITES = ("tests/snappi_tests/pfc", "tests/snappi_tests/pfcwd")
 """What is run of it."""
+OVER_SSH = (
+    "tests/generic_config_updater/test_ecn_config_update.py",
+    "tests/generic_config_updater/test_incremental_qos.py",
+    "tests/generic_config_updater/test_mmu_dynamic_threshold_config_update.py",
+    "tests/generic_config_updater/test_pfcwd_interval.py",
+    "tests/generic_config_updater/test_pfcwd_status.py",
+    "tests/generic_config_updater/test_pg_headroom_update.py",
+    "tests/pfcwd/test_pfc_config.py",
+    "tests/platform_tests/counterpoll/test_counterpoll_watermark.py",
+    "tests/portstat/test_portstat.py",
+    "tests/qos/test_buffer.py",
+    "tests/qos/test_buffer_traditional.py",
+)
+"""What is run of it instead with `--over-ssh`: tests that concern PFC and need no traffic generator."""
 COPIED = ("ansible", "test_reporting", "tests")
 LEFT = ("__pycache__", "*.pyc", ".pytest_cache", "_cache", "logs")
 """What an earlier run in the checkout left there."""
@@ -59,38 +73,54 @@ def copy_tree(tree: Checkout, to: Path) -> None:
             shutil.copytree(tree.folder / name, to / name, symlinks=True, ignore=shutil.ignore_patterns(*LEFT))
 
 
-def functions_of(tree: Checkout) -> list[str]:
-    """The tests of the suites without their parameters: `snappi_tests/pfc/test_x.py::test_y`.
+def functions_of(tree: Checkout, suites: Sequence[str] = SUITES) -> list[str]:
+    """The tests of suites without their parameters: `snappi_tests/pfc/test_x.py::test_y`, `...::TestZ::test_y`.
+
+    Args:
+        tree: the checkout.
+        suites: folders and files of it.
 
     Raises:
         Refusal: a file cannot be read.
     """
     return [f"{path.relative_to(tree.folder / 'tests')}::{name}"
-            for suite in SUITES for path in sorted((tree.folder / suite).rglob("test_*.py"))
+            for suite in suites for path in _files(tree.folder / suite)
             for name in _functions(path)]
+
+
+def _files(suite: Path) -> list[Path]:
+    return sorted(suite.rglob("test_*.py")) if suite.is_dir() else [suite]
 
 
 def _functions(path: Path) -> Iterator[str]:
     try:
         body = ast.parse(path.read_text(encoding="utf-8")).body
-    except (SyntaxError, UnicodeDecodeError) as error:
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:
         raise Refusal(f"{path} cannot be read: {error}") from error
+    yield from _tests_in(body)
+    for node in body:
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            yield from (f"{node.name}::{name}" for name in _tests_in(node.body))
+
+
+def _tests_in(body: Sequence[ast.stmt]) -> Iterator[str]:
     yield from (node.name for node in body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"))
 
 
-def check_names(names: Sequence[str], tree: Checkout) -> None:
+def check_names(names: Sequence[str], tree: Checkout, suites: Sequence[str] = SUITES) -> None:
     """Refuses names that no test has.
 
     Args:
         names: parts of a test's path, function or parameters; what is after a bracket is known only when pytest
             collects.
         tree: the checkout.
+        suites: folders and files of it.
 
     Raises:
         Refusal: no test has one of them.
     """
-    functions = functions_of(tree)
+    functions = functions_of(tree, suites)
     for name in names:
         if not any(name.partition("[")[0] in function for function in functions):
             there = ", ".join(sorted({function.rpartition("::")[2] for function in functions}))
-            raise Refusal(f"no test of {' and '.join(SUITES)} has {name!r} in its name; there are {there}")
+            raise Refusal(f"no test of {' and '.join(suites)} has {name!r} in its name; there are {there}")

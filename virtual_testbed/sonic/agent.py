@@ -23,7 +23,7 @@ from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import Decider, PolledQueue
 from virtual_testbed.sonic import databases, flex_counters
 from virtual_testbed.sonic.agent_keys import BOOT_KEY, CAUSES, DOWN, REBOOT, RESTART_KEY, SERVICES_KEY, UP
-from virtual_testbed.sonic.asic_db import profile_rows
+from virtual_testbed.sonic.asic_db import object_rows
 from virtual_testbed.sonic.control_plane import ControlPlane
 from virtual_testbed.sonic.counters import POOL_NAME_MAP, Hash, ObjectIds, parts_of, watermark_parts
 from virtual_testbed.sonic.counters_db import CountersDb
@@ -363,9 +363,8 @@ class SonicAgent:
         self._publish_configuration(config, translation)
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         maps = self._ids.maps(translation.config if only_buffers else None)
-        pools = self._ids.pools(config.get("BUFFER_POOL", {}))
-        self._counters.publish_maps({**maps, POOL_NAME_MAP: pools})
-        for prefix, rows in profile_rows(config, pools).items():
+        self._counters.publish_maps({**maps, POOL_NAME_MAP: self._ids.pools(config.get("BUFFER_POOL", {}))})
+        for prefix, rows in object_rows(config, self._ids, translation.buffer_pg).items():
             self._objects.replace(prefix, rows)
         self._flex.replace("", flex_counters.rows(
             self._ids, self._intervals, translation.config, maps, self._watchdog_ms))

@@ -1,16 +1,17 @@
-"""What orchagent tells the hardware of profiles, as ASIC_DB has it: WRED profiles and buffer profiles (sonic-swss
-`qosorch.cpp`, `bufferorch.cpp`; attributes of SAI). Other objects of a real ASIC_DB are not there.
+"""What orchagent tells the hardware, as ASIC_DB has it: WRED profiles, buffer profiles, and the priority groups that
+have one (sonic-swss `qosorch.cpp`, `bufferorch.cpp`; attributes of SAI). Other objects of a real ASIC_DB are not there.
 """
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from virtual_testbed.sonic.counters import Hash
+from virtual_testbed.sonic.counters import Hash, ObjectIds
 from virtual_testbed.sonic.databases import Config, Row
 
 WRED = "ASIC_STATE:SAI_OBJECT_TYPE_WRED:"
 BUFFER_PROFILE = "ASIC_STATE:SAI_OBJECT_TYPE_BUFFER_PROFILE:"
+PRIORITY_GROUP = "ASIC_STATE:SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP:"
 _OIDS = {WRED: 0x13000000000000, BUFFER_PROFILE: 0x19000000000000}
 _COLOURS = ("green", "yellow", "red")
 _WRED_FIELDS = {
@@ -21,21 +22,37 @@ _PROFILE_FIELDS = {
     "size": "SAI_BUFFER_PROFILE_ATTR_RESERVED_BUFFER_SIZE", "xon": "SAI_BUFFER_PROFILE_ATTR_XON_TH",
     "xon_offset": "SAI_BUFFER_PROFILE_ATTR_XON_OFFSET_TH", "xoff": "SAI_BUFFER_PROFILE_ATTR_XOFF_TH"}
 _MODE = "SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE"
+_PROFILE_OF_GROUP = "SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"
 
 
-def profile_rows(config: Config, pools: Mapping[str, str]) -> dict[str, dict[str, Hash]]:
-    """Objects of WRED profiles and buffer profiles.
+def object_rows(config: Config, ids: ObjectIds, groups: Mapping[str, str]) -> dict[str, dict[str, Hash]]:
+    """Objects of WRED profiles, buffer profiles and priority groups.
 
     Args:
         config: CONFIG_DB's, with what buffermgrd derives.
-        pools: buffer pool -> its object id.
+        ids: of the switch's objects.
+        groups: BUFFER_PG_TABLE of APPL_DB, `port:range` -> profile.
     Returns:
-        For each of `WRED` and `BUFFER_PROFILE` its hashes by key.
+        For each of `WRED`, `BUFFER_PROFILE` and `PRIORITY_GROUP` its hashes by key.
     """
-    found = {WRED: ((name, _wred(row)) for name, row in config.get("WRED_PROFILE", {}).items()),
-             BUFFER_PROFILE: ((name, _profile(row, pools)) for name, row in config.get("BUFFER_PROFILE", {}).items())}
-    return {prefix: {f"{prefix}{_oid(prefix, name)}": fields for name, fields in rows}
-            for prefix, rows in found.items()}
+    pools = ids.pools(config.get("BUFFER_POOL", {}))
+    found: dict[str, dict[str, Hash]] = {
+        WRED: {_oid(WRED, name): _wred(row) for name, row in config.get("WRED_PROFILE", {}).items()},
+        BUFFER_PROFILE: {_oid(BUFFER_PROFILE, name): _profile(row, pools)
+                         for name, row in config.get("BUFFER_PROFILE", {}).items()},
+        PRIORITY_GROUP: {ids.priority_group(port, group): {_PROFILE_OF_GROUP: _oid(BUFFER_PROFILE, name)}
+                         for port, group, name in _each_group(groups)}}
+    return {prefix: {f"{prefix}{oid}": fields for oid, fields in rows.items()} for prefix, rows in found.items()}
+
+
+def _each_group(groups: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
+    """(port, priority group, profile) of rows of ranges."""
+    for key, profile in groups.items():
+        ports, _, numbers = key.partition(":")
+        first, _, last = numbers.partition("-")
+        for port in ports.split(","):
+            for group in range(int(first), int(last or first) + 1):
+                yield port, group, profile
 
 
 def _oid(prefix: str, name: str) -> str:

@@ -288,6 +288,22 @@ def interfaces_status(interfacename: str | None, namespace: str | None, display:
     state.interface_status(this_switch(), interfacename)
 
 
+@interfaces.group("autoneg", cls=AliasedGroup)
+def interfaces_autoneg() -> None:
+    """Show interface autoneg information"""
+
+
+@interfaces_autoneg.command("status")
+@click.argument("interfacename", required=False)
+@_namespace
+@_display
+@_verbose
+def interfaces_autoneg_status(interfacename: str | None, namespace: str | None, display: str, verbose: bool) -> None:
+    """Show interface autoneg status"""
+    from virtual_testbed.sonic.commands import state
+    state.negotiation_status(this_switch(), interfacename)
+
+
 @interfaces.command("portchannel")
 @_namespace
 @_display

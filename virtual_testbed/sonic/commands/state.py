@@ -13,6 +13,8 @@ from virtual_testbed.sonic.databases import Config, natural, read_config, read_f
 
 _FEATURE_COLUMNS = {"state": "State", "auto_restart": "AutoRestart", "set_owner": "SetOwner"}
 _STATUS = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
+_NEGOTIATION = ["Interface", "Auto-Neg Mode", "Speed", "Adv Speeds", "Rmt Adv Speeds", "Type", "Adv Types", "Oper",
+                "Admin"]
 
 
 def interface_status(switch: SwitchContext, interface: str | None) -> None:
@@ -41,6 +43,17 @@ def interface_status(switch: SwitchContext, interface: str | None) -> None:
                      "N/A", "N/A", _mode(config, name), state.get("oper_status", "N/A"),
                      state.get("admin_status", "N/A"), "N/A", "N/A"])
     print(table(rows, _STATUS))
+
+
+def negotiation_status(switch: SwitchContext, interface: str | None) -> None:
+    """Print ports, none of which negotiates anything; of an unknown one none."""
+    rows = read_config(switch.config, "PORT").get("PORT", {})
+    ports = [port for port in sorted(rows, key=natural) if interface in (None, port)]
+    with switch.connect("APPL_DB") as appl:
+        states = read_fields(appl, [f"PORT_TABLE:{port}" for port in ports], ["oper_status"])
+    print(table([[port, "N/A", _speed(str(rows[port].get("speed", "N/A"))), "N/A", "N/A", "N/A", "N/A",
+                  state.get("oper_status", "down"), rows[port].get("admin_status", "down")]
+                 for port, state in zip(ports, states)], _NEGOTIATION))
 
 
 def _members(config: Config) -> dict[str, list[str]]:

@@ -450,15 +450,23 @@ def test_profiles_are_in_asic_db(agent, redis, config_db):
 
     profiles = objects(redis, "BUFFER_PROFILE")
     assert len(profiles) == len(databases.read_config(config_db, "BUFFER_PROFILE")["BUFFER_PROFILE"])
-    [lossless] = [row for row in profiles.values() if "SAI_BUFFER_PROFILE_ATTR_XOFF_TH" in row]
+    [oid] = [key.rpartition("PROFILE:")[2] for key, row in profiles.items() if "SAI_BUFFER_PROFILE_ATTR_XOFF_TH" in row]
+    lossless = profiles[f"ASIC_STATE:SAI_OBJECT_TYPE_BUFFER_PROFILE:{oid}"]
     assert lossless["SAI_BUFFER_PROFILE_ATTR_XOFF_TH"] == "177632"
     assert lossless["SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE"] == "SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC"
     with databases.connect(redis.socket, "COUNTERS_DB") as connection:
         pools = databases.read_hash(connection, "COUNTERS_BUFFER_POOL_NAME_MAP")
+        groups = databases.read_hash(connection, "COUNTERS_PG_NAME_MAP")
     assert lossless["SAI_BUFFER_PROFILE_ATTR_POOL_ID"] == pools["ingress_lossless_pool"]
+    of_groups = {key.rpartition("GROUP:")[2]: row["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
+                 for key, row in objects(redis, "INGRESS_PRIORITY_GROUP").items()}
+    assert {of_groups[groups[f"Ethernet0:{group}"]] for group in (3, 4)} == {oid}
+    assert of_groups[groups["Ethernet0:0"]] != oid and groups["Ethernet0:5"] not in of_groups
     databases.change_row(config_db, "WRED_PROFILE", "AZURE_LOSSLESS", None)
+    databases.change_row(config_db, "BUFFER_PG", "Ethernet0|0", None)
     agent.apply_configuration()
     assert objects(redis, "WRED") == {}
+    assert not any(groups["Ethernet0:0"] in key for key in objects(redis, "INGRESS_PRIORITY_GROUP"))
 
 
 def test_pools_that_the_switch_sizes_are_in_its_databases(agent, redis, config_db):

@@ -160,6 +160,13 @@ def test_interface_status_as_sonic_mgmt_reads_it(run):
     assert len(run("show interfaces status Ethernet5").splitlines()) == 2, "of an unknown port no row, as in SONiC"
 
 
+def test_no_port_negotiates(run):
+    header, _, row = run("show interfaces autoneg status Ethernet4").splitlines()
+    assert "Auto-Neg Mode" in header
+    assert row.split() == ["Ethernet4", "N/A", "100G", "N/A", "N/A", "N/A", "N/A", "up", "up"]
+    assert len(run("show int autoneg status").splitlines()) == 2 + 32
+
+
 def test_watchdog_is_started_shown_and_stopped(qos):
     assert qos("pfcwd start Ethernet0 Ethernet8 200") == (
         "restoration time not defined; default to 2 times detection time: 400 ms\n")
