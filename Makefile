@@ -40,7 +40,8 @@ MUTANT  ?=
 TESTS   ?=
 FAULTS  ?=
 SAMPLE  := 100
-IXNETWORK := .venv-ixnetwork
+IXNETWORK ?=
+VENV_IXNETWORK := .venv-ixnetwork
 
 # The variables that each target reads. Any other one on the command line is a slip, and would do nothing.
 TAKES_qualify := TESTBED TESTBED_FILE PORT FAULT SCENARIO SET IP DEPLOY CHANGE_CONFIG SAME_GENERATOR SOAK QUICK V
@@ -53,7 +54,7 @@ TAKES_differential := CASES SEED COMPILED
 TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
 TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
-TAKES_upstream := SONIC_MGMT TESTS OPTIONS FAULT TESTBED TESTBED_FILE
+TAKES_upstream := SONIC_MGMT TESTS OPTIONS FAULT TESTBED TESTBED_FILE IXNETWORK HABITS
 TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
@@ -114,11 +115,11 @@ $(VENV)/.docs-installed: $(VENV)/.installed
 	@touch $@
 
 # snappi_ixnetwork brings pytest plugins and linters along, so it has an environment of its own.
-$(IXNETWORK)/.installed: setup.cfg constraints.txt
-	@echo "installing snappi_ixnetwork and what the virtual testbed needs: about two minutes, 820 MB in $(IXNETWORK)"
-	@$(PYTHON) -m venv $(IXNETWORK)
-	@$(IXNETWORK)/bin/pip install -q -c constraints.txt -e '.[virtual,compiled,ixnetwork]'
-	@$(IXNETWORK)/bin/python -c 'from virtual_testbed.dataplane.compiled import compile_all; compile_all()'
+$(VENV_IXNETWORK)/.installed: setup.cfg constraints.txt
+	@echo "installing snappi_ixnetwork and what the virtual testbed needs: about two minutes, 820 MB in $(VENV_IXNETWORK)"
+	@$(PYTHON) -m venv $(VENV_IXNETWORK)
+	@$(VENV_IXNETWORK)/bin/pip install -q -c constraints.txt -e '.[virtual,compiled,ixnetwork]'
+	@$(VENV_IXNETWORK)/bin/python -c 'from virtual_testbed.dataplane.compiled import compile_all; compile_all()'
 	@touch $@
 
 qualify: $(VENV)/.installed  ## qualify a switch: TESTBED=, PORT=, SCENARIO=, SET=, IP=6, FAULT=, SOAK=10m (a storm of that time), QUICK=1 (three minutes), V=1 (all that pytest prints); on hardware also DEPLOY=1, CHANGE_CONFIG=1, SAME_GENERATOR=1
@@ -155,9 +156,9 @@ series-check: $(VENV)/.test-installed  ## run sonic-mgmt's checks and the unit t
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make series-check SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
 	    $(BIN)/python -m scripts.series.check '$(SONIC_MGMT)' $(if $(SERIES),--series '$(SERIES)')
 
-upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, OPTIONS=<more of pytest>, FAULT=, TESTBED=
+upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, OPTIONS=<more of pytest>, FAULT=, TESTBED=, IXNETWORK=1 (through IxNetwork's API, not OTG), HABITS=
 	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(OPTIONS),--options='$(OPTIONS)') $(if $(FAULT),--fault '$(FAULT)') \
-	    --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
+	    $(if $(IXNETWORK),--ixnetwork) $(if $(HABITS),--habit '$(HABITS)') --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
 upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on
 	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)')
@@ -165,15 +166,15 @@ upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mg
 test: lint  ## lint, type check and the project's tests but for slow ones: some 7 minutes on 2 cores once all is installed
 	$(PYTEST) -m 'not slow'
 
-test-ci: lint $(IXNETWORK)/.installed  ## the same with the slow tests that are not marked `long`, and 100 cases of the differential
+test-ci: lint $(VENV_IXNETWORK)/.installed  ## the same with the slow tests that are not marked `long`, and 100 cases of the differential
 	$(PYTEST) -m 'not long'
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE) --compiled
 
-test-long: $(VENV)/.test-installed $(IXNETWORK)/.installed  ## what test-ci leaves out: the tests marked `long`, and 100 cases of the differential without compiled code
+test-long: $(VENV)/.test-installed $(VENV_IXNETWORK)/.installed  ## what test-ci leaves out: the tests marked `long`, and 100 cases of the differential without compiled code
 	$(PYTEST) -m long
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE)
 
-test-all: lint $(IXNETWORK)/.installed  ## all tests, and 100 cases of the differential with and without compiled code
+test-all: lint $(VENV_IXNETWORK)/.installed  ## all tests, and 100 cases of the differential with and without compiled code
 	$(PYTEST)
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE)
 	@$(BIN)/python scripts/differential.py --cases $(SAMPLE) --compiled
@@ -190,8 +191,8 @@ real-sonic: $(VENV)/.test-installed  ## compare the virtual switch with SONiC's 
 	@$(BIN)/python scripts/real_sonic.py $(if $(SWSS),--swss '$(SWSS)') $(if $(UTILITIES),--utilities '$(UTILITIES)') \
 	    $(if $(BUILDIMAGE),--buildimage '$(BUILDIMAGE)') $(if $(SONIC_MGMT),--sonic-mgmt '$(SONIC_MGMT)') --histories '$(HISTORIES)' --seed '$(SEED)'
 
-ixnetwork-check: $(IXNETWORK)/.installed  ## qualify through snappi_ixnetwork and IxNetwork's REST API, with what chassis do: HABITS=, SCENARIO= (`all`: the whole plan, hours), TESTBED=
-	@$(IXNETWORK)/bin/python scripts/ixnetwork_check.py $(if $(HABITS),--habits '$(HABITS)') --testbed '$(TESTBED)' $(if $(SCENARIO),--scenario '$(SCENARIO)')
+ixnetwork-check: $(VENV_IXNETWORK)/.installed  ## qualify through snappi_ixnetwork and IxNetwork's REST API, with what chassis do: HABITS=, SCENARIO= (`all`: the whole plan, hours), TESTBED=
+	@$(VENV_IXNETWORK)/bin/python scripts/ixnetwork_check.py $(if $(HABITS),--habits '$(HABITS)') --testbed '$(TESTBED)' $(if $(SCENARIO),--scenario '$(SCENARIO)')
 
 lint: $(VENV)/.test-installed  ## flake8, mypy and ansible-lint, side by side
 	@$(MAKE) --no-print-directory -j 3 -O flake8 mypy ansible-lint
@@ -230,5 +231,5 @@ docs-images: $(VENV)/.docs-installed  ## draw the pictures of the documentation 
 
 clean:  ## stop virtual testbeds, remove what was built and the virtual testbeds' state; results stay
 	@if [ -x $(BIN)/virtual-testbed ]; then $(BIN)/virtual-testbed down; fi
-	rm -rf $(VENV) $(IXNETWORK) .venv-qualify .venv-upstream .venv-upstream.packages .venv-series .venv-series.packages .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV_IXNETWORK) .venv-qualify .venv-upstream .venv-upstream.packages .venv-series .venv-series.packages .virtual_testbed .ansible build dist *.egg-info .mypy_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -96,6 +96,21 @@ def typed(module: str, *words: str) -> subprocess.CompletedProcess[str]:
                           timeout=60)
 
 
+def test_a_chassis_has_the_habits_that_are_asked_for(checkout: Path, tmp_path: Path,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_3_12, "_candidates", lambda: iter([str(python_that_says(tmp_path, "3.12"))]))
+    for words, habits in (([], None), (["--ixnetwork"], ()), (["--habit", "slow-stop,card=x"], ("slow-stop", "card=x")),
+                          (["--ixnetwork", "--habit", "slow-stop", "--habit", "relinks"], ("slow-stop", "relinks"))):
+        assert check(parser().parse_args([str(checkout), *words])).habits == habits, words
+    assert refused(str(checkout), "--habit", "nix").startswith("habit 'nix': there is none of that name; habits are ")
+
+
+@pytest.mark.parametrize("habits, said", [
+    (None, ""), ((), ", behind IxNetwork's API"), (("a", "b"), ", behind IxNetwork's API of a chassis with a, b")])
+def test_it_says_what_is_spoken_to(habits: tuple[str, ...] | None, said: str) -> None:
+    assert command.spoken(habits) == said
+
+
 def test_the_command_refuses_in_one_sentence() -> None:
     ended = typed("scripts.upstream")
     assert ended.returncode == REFUSED
@@ -172,6 +187,7 @@ def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, la
     assert found["UPSTREAM_TESTS"] == "a,b" and found["VIRTUAL_TESTBED_CLOCK"] == "http://127.0.0.1:1/clock"
     words = their_command(run, lab, "vtb")
     assert "plain_otg" in words
+    assert "plain_otg" not in their_command(replace(run, ixnetwork=True), lab, "vtb"), "IxNetwork has statistics"
     assert words[-3:] == ["--pfc-same-generator", "snappi_tests/pfc", "snappi_tests/pfcwd"]
 
 
@@ -256,7 +272,7 @@ def test_nothing_to_run_is_an_error(checkout: Path, tmp_path: Path, monkeypatch:
 
 def test_examples_are_understood() -> None:
     lines = [re.split(r"\s{3,}", line.strip())[0] for line in EXAMPLES.splitlines() if line.startswith("  python")]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         assert parser().parse_args(shlex.split(line)[3:]).checkout == "~/sonic-mgmt"
 

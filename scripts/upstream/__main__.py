@@ -52,23 +52,31 @@ def upstream(options: argparse.Namespace) -> int:
         copy = Path(scratch) / "sonic-mgmt"
         step(f"a copy of {wanted.tree.folder}, {wanted.tree.commit()}")
         copy_tree(wanted.tree, copy)
-        run = TheirRun(copy, python, wanted.names, folder, wanted.options)
-        session = measure(options, run)
+        run = TheirRun(copy, python, wanted.names, folder, wanted.options, wanted.habits is not None)
+        session = measure(options, wanted, run)
     is_same = state_of(wanted.tree) == before
     return conclude(options, wanted, session, folder, is_same, time.monotonic() - began)
 
 
-def measure(options: argparse.Namespace, run: TheirRun) -> UpstreamSession:
+def measure(options: argparse.Namespace, wanted: UpstreamRequest, run: TheirRun) -> UpstreamSession:
     """Brings the testbed up, deploys it, runs the tests, and takes it down again."""
     broken = f", deliberately broken: {', '.join(options.fault)}" if options.fault else ""
-    step(f"virtual testbed {options.testbed}{broken}")
+    step(f"virtual testbed {options.testbed}{spoken(wanted.habits)}{broken}")
     if find_spec("numba") is None:
         step("numba is not installed: tests with several senders take hours, `make compiled` installs it")
-    with virtual_testbed(options.testbed, Path(options.testbed_file).resolve(), options.fault) as testbed:
+    file = Path(options.testbed_file).resolve()
+    with virtual_testbed(options.testbed, file, options.fault, wanted.habits) as testbed:
         step("Ansible deploys the testbed")
         deploy(testbed, run.folder / DEPLOY_LOG)
         step(f"sonic-mgmt's tests (all that pytest prints: {shown(run.folder / PYTEST_LOG)})")
         return run_theirs(run, testbed.testbed_file.parent, say_row)
+
+
+def spoken(habits: Sequence[str] | None) -> str:
+    """What is between sonic-mgmt and the traffic generator; empty: nothing, it speaks OTG."""
+    if habits is None:
+        return ""
+    return ", behind IxNetwork's API" + (f" of a chassis with {', '.join(habits)}" if habits else "")
 
 
 def say_row(row: OutcomeRow) -> None:
@@ -90,14 +98,15 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
     kept = f"unchanged ({compared} before and after)" if is_same else "CHANGED while the tests ran"
     count = "; ".join(f"grep -c '\"result\": \"{result}\"' {shown(folder / OUTCOMES)}" for result in (PASSED, FAILED))
     lines = [table(rows), "", f"sonic-mgmt: {wanted.tree.folder}, {wanted.tree.commit()}; {kept}",
-             f"testbed: {options.testbed}, {', '.join(options.fault) or 'no fault'}"]
+             f"testbed: {options.testbed}{spoken(wanted.habits)}, {', '.join(options.fault) or 'no fault'}"]
     if session.left_out:
         lines.append(f"left out, since they restart the switch or its services: {len(session.left_out)} tests"
                      " (--tests names them)")
     lines += [f"{counts(rows)} after {seconds:.0f} s", f"counted by: {count}"]
     put("\n".join(lines) + "\n", sys.stdout)
     report = {"date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": wanted.tree.commit(),
-              "testbed": options.testbed, "faults": options.fault, "unchanged": is_same, "seconds": round(seconds),
+              "testbed": options.testbed, "faults": options.fault, "habits": wanted.habits, "unchanged": is_same,
+              "seconds": round(seconds),
               "left_out": session.left_out,
               "tests": [asdict(row) for row in rows]}
     (folder / REPORT).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

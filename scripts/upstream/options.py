@@ -14,12 +14,14 @@ from scripts.upstream.python_3_12 import find_python
 from scripts.upstream.tree import check_names, find_tree
 from tests.common.clone import RESULTS, ROOT
 from virtual_testbed.faults import absolute
+from virtual_testbed.ixnetwork.habits import HabitError, read_habits
 
 EXAMPLES = """
 examples:
   python -m scripts.upstream ~/sonic-mgmt                                   every PFC test that restarts nothing
   python -m scripts.upstream ~/sonic-mgmt --tests test_global_pause,pfcwd   some of them
   python -m scripts.upstream ~/sonic-mgmt --tests 'test_pfc_pause_single_lossless_prio[' --fault pause-ignored
+  python -m scripts.upstream ~/sonic-mgmt --tests all_to_all --ixnetwork --habit sends-what-was-held
   python -m scripts.upstream ~/sonic-mgmt --tests qualification/ --options snappi_tests/pfc/qualification
 """
 REPORT = "upstream.json"
@@ -34,12 +36,14 @@ class UpstreamRequest:
         python: Python 3.12.
         names: parts of the names of tests; none: all that restart nothing.
         options: further words for pytest.
+        habits: of the chassis behind IxNetwork's API; None: they speak OTG over gRPC.
     """
 
     tree: Checkout
     python: Path
     names: tuple[str, ...]
     options: tuple[str, ...]
+    habits: tuple[str, ...] | None = None
 
 
 def parser(description: str = "") -> CommandParser:
@@ -53,6 +57,11 @@ def parser(description: str = "") -> CommandParser:
                            " that restart the switch or its services)")
     line.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
                       help="break the virtual switch, for instance pause-ignored; may be repeated")
+    line.add_argument("--ixnetwork", action="store_true",
+                      help="speak to IxNetwork's API, as sonic-mgmt does on hardware, not OTG over gRPC")
+    line.add_argument("--habit", action="append", default=[], metavar="NAMES",
+                      help="what the chassis behind IxNetwork's API does, for instance sends-what-was-held"
+                           " (docs/ixnetwork.md); may be repeated, implies --ixnetwork")
     line.add_argument("--options", default="", metavar="WORDS",
                       help="further words for pytest: where the checkout has this suite in it (make overlay), the"
                            " suite's folder, by which pytest knows the suite's options, and these options")
@@ -80,6 +89,7 @@ def check(options: argparse.Namespace) -> UpstreamRequest:
     names = tuple(name for name in (text.strip() for text in options.tests.split(",")) if name)
     check_names(names, tree)
     more = _words(options.options)
+    habits = _habits(options)
     testbed_file = Path(options.testbed_file).resolve()
     entry = read_entry(options.testbed, testbed_file)
     if not entry.get("virtual"):
@@ -87,7 +97,16 @@ def check(options: argparse.Namespace) -> UpstreamRequest:
     check_faults(options.fault, {options.testbed: entry})
     check_virtual(options.testbed, testbed_file, options.fault)
     check_machine(options.results.resolve(), ROOT)
-    return UpstreamRequest(tree, find_python(options.python), names, more)
+    return UpstreamRequest(tree, find_python(options.python), names, more, habits)
+
+
+def _habits(options: argparse.Namespace) -> tuple[str, ...] | None:
+    habits = tuple(name for text in options.habit for name in text.split(",") if name)
+    try:
+        read_habits(habits)
+    except HabitError as error:
+        raise Refusal(str(error)) from error
+    return habits if habits or options.ixnetwork else None
 
 
 def _words(options: str) -> tuple[str, ...]:

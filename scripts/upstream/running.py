@@ -25,7 +25,9 @@ from virtual_testbed.supervision.endpoints import Endpoints, read_endpoints
 
 STAND_INS = ROOT / "virtual_testbed/sonic_mgmt"
 OUTCOMES = "outcomes.jsonl"
-PLUGINS = ("simulated_sleep", "outcomes", "plain_otg")
+PLUGINS = ("simulated_sleep", "outcomes")
+OVER_GRPC = ("plain_otg",)
+"""The plugins that are there where sonic-mgmt does not speak to IxNetwork."""
 ONE_SWITCH = "tgen"
 """Their marker of tests that need a switch and a traffic generator."""
 SEVERAL_SWITCHES = "multidut-tgen"
@@ -48,6 +50,7 @@ class TheirRun:
         names: parts of the names of the tests that are run; none: all that restart nothing.
         folder: for what it leaves.
         options: further words for pytest.
+        ixnetwork: whether they speak to IxNetwork's API, not OTG over gRPC.
     """
 
     copy: Path
@@ -55,12 +58,14 @@ class TheirRun:
     names: tuple[str, ...]
     folder: Path
     options: tuple[str, ...] = ()
+    ixnetwork: bool = False
 
 
 def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
     """pytest, as their labs start it, from their `tests/`. `group`: their name of the lab's inventory."""
     topology = ONE_SWITCH if len(lab.switches) == 1 else SEVERAL_SWITCHES
-    return [str(run.python), "-m", "pytest", *(word for plugin in PLUGINS for word in ("-p", plugin)),
+    plugins = PLUGINS if run.ixnetwork else PLUGINS + OVER_GRPC
+    return [str(run.python), "-m", "pytest", *(word for plugin in plugins for word in ("-p", plugin)),
             "-c", "pytest.ini",
             "--inventory", f"../ansible/{group}", "--host-pattern", "all",
             "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", topology,
@@ -119,7 +124,7 @@ def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], No
     """
     lab = read_endpoints(folder)
     shut_unused_ports(lab)
-    write_lab(run.copy, folder)
+    write_lab(run.copy, folder, run.ixnetwork)
     command = their_command(run, lab, lab.inventory.name)
     session = UpstreamSession()
     events = ItemEvents(run.folder / OUTCOMES)

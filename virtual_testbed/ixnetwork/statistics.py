@@ -53,10 +53,20 @@ def _flow_rows(statistics: TakenStatistics, root: Node) -> list[dict[str, Any]]:
 
 
 def _port_rows(statistics: TakenStatistics) -> list[dict[str, Any]]:
-    return [{"Stat Name": row["location"].replace(";", "/"), "Port Name": name,
+    return [{"Stat Name": _stat_name(row["location"]), "Port Name": name,
              "Link State": "Link Up" if row["link"] == "up" else "Link Down",
              **{title: row[column] for title, column in PORT_COLUMNS.items()}}
             for name, row in statistics.ports.items()]
+
+
+def _stat_name(location: str) -> str:
+    """A port's name in the view: `10.0.0.9/Card01/Port02` of `10.0.0.9;1;2` (OpenIxia's scripts for IxNetwork say so);
+    a location of another form is it."""
+    host, *numbers = location.split(";")
+    if len(numbers) != 2 or not all(number.isdigit() for number in numbers):
+        return location
+    card, port = map(int, numbers)
+    return f"{host}/Card{card:02}/Port{port:02}"
 
 
 def _loss(row: Mapping[str, Any]) -> float:

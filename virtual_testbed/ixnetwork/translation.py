@@ -15,6 +15,9 @@ OTHER_PROTOCOL_ADDRESS = "240.0.0.1"
 ETHER_TYPE = {"ipv4": "800", "ipv6": "86dd"}
 RATES = {"framesPerSecond": "pps", "percentLineRate": "percentage"}
 UNITS = {"bytes", "nanoseconds"}
+COUNTERS = ("increment", "decrement")
+COUNTED = {"srcPort", "dstPort", "srcIp", "dstIp", "srcIP", "dstIP", "sourceAddress", "destinationAddress"}
+"""Fields whose value may count from frame to frame."""
 FIELD = re.compile(r"\[@alias = '([^']+)-\d+'\]$")
 PORT = re.compile(r"^(/vport\[\d+\])")
 
@@ -191,7 +194,7 @@ def _behind_tag(packet: list[Otg], tag: Mapping[str, Any]) -> list[Otg]:
     following = str(tag.get("protocolID", ETHER_TYPE[kind])).lower().lstrip("0")
     if following != ETHER_TYPE[kind]:
         unrouted = OTHER_PROTOCOL_ADDRESS if kind == "ipv4" else f"::ffff:{OTHER_PROTOCOL_ADDRESS}"
-        ip[kind]["dst"] = _constant(unrouted)
+        ip[kind]["dst"] = _pattern(unrouted)
     return packet
 
 
@@ -203,67 +206,80 @@ def _alias(xpath: str) -> str:
 
 
 def _fields(stack: Node) -> dict[str, Any]:
-    """Last part of a field's name -> its value, a list where it has several; automatic ones are left out."""
+    """Last part of a field's name -> its value, a list where it has several, OTG's pattern where it counts; automatic
+    ones are left out."""
     found = {}
     for field in stack["field"]:
         kind = field.get("valueType")
+        name = _alias(field["xpath"]).rpartition(".")[2]
         if kind in ("singleValue", "valueList") and kind in field:
-            found[_alias(field["xpath"]).rpartition(".")[2]] = field[kind]
+            found[name] = field[kind]
+        elif kind in COUNTERS and name in COUNTED:
+            found[name] = {"choice": kind, kind: {
+                "start": field["startValue"], "step": field["stepValue"], "count": int(field["countValue"])}}
         elif kind not in (None, "auto"):
             raise Untranslatable(f"{field['xpath']}: values of type {kind} are not modelled")
     return found
 
 
-def _constant(value: Any) -> Otg:
+def _pattern(value: Any) -> Otg:
+    if isinstance(value, dict):  # it counts
+        return value
     return {"choice": "values", "values": value} if isinstance(value, list) else {"choice": "value", "value": value}
 
 
 def _hexadecimal(value: Any) -> Otg:
-    return _constant(int(str(value), 16))
+    return _pattern(int(str(value), 16))
 
 
 def _pfc(fields: Mapping[str, Any]) -> Otg:
     times = {f"pause_class_{number}": _hexadecimal(fields[f"pfcQueue{number}"]) for number in range(8)}
     return {"choice": "pfcpause", "pfcpause": {
-        "dst": _constant(fields["dstAddress"]), "src": _constant(fields["srcAddress"]),
+        "dst": _pattern(fields["dstAddress"]), "src": _pattern(fields["srcAddress"]),
         "ether_type": _hexadecimal(fields["ethertype"]), "control_op_code": _hexadecimal(fields["controlOpcode"]),
         "class_enable_vector": _hexadecimal(fields["priorityEnableVector"]), **times}}
 
 
 def _global_pause(fields: Mapping[str, Any]) -> Otg:
     return {"choice": "ethernetpause", "ethernetpause": {
-        "dst": _constant(fields["dstAddress"]), "src": _constant(fields["srcAddress"]),
+        "dst": _pattern(fields["dstAddress"]), "src": _pattern(fields["srcAddress"]),
         "ether_type": _hexadecimal(fields["ethertype"]), "control_op_code": _hexadecimal(fields["controlOpcode"]),
         "time": _hexadecimal(fields["pfcQueue0"])}}
 
 
 def _ethernet(fields: Mapping[str, Any]) -> Otg:
-    return {"dst": _constant(fields["destinationAddress"]), "src": _constant(fields["sourceAddress"]),
-            "pfc_queue": _constant(int(fields.get("pfcQueue", 0)))}
+    return {"dst": _pattern(fields["destinationAddress"]), "src": _pattern(fields["sourceAddress"]),
+            "pfc_queue": _pattern(int(fields.get("pfcQueue", 0)))}
 
 
 def _vlan(fields: Mapping[str, Any]) -> Otg:
-    return {"id": _constant(int(fields["vlanID"])), "priority": _constant(int(fields["vlanUserPriority"]))}
+    return {"id": _pattern(int(fields["vlanID"])), "priority": _pattern(int(fields["vlanUserPriority"]))}
 
 
 def _ipv4(fields: Mapping[str, Any]) -> Otg:
     named = [value for name, value in fields.items() if name.endswith("PHB")]
-    return {"src": _constant(fields["srcIp"]), "dst": _constant(fields["dstIp"]),
-            "priority": {"choice": "dscp", "dscp": {"phb": _constant(_numbers(named[0] if named else 0)),
-                                                    "ecn": _constant(int(fields.get("unused", 0)))}}}
+    return {"src": _pattern(fields["srcIp"]), "dst": _pattern(fields["dstIp"]),
+            "priority": {"choice": "dscp", "dscp": {"phb": _pattern(_numbers(named[0] if named else 0)),
+                                                    "ecn": _pattern(int(fields.get("unused", 0)))}}}
 
 
 def _ipv6(fields: Mapping[str, Any]) -> Otg:
-    return {"src": _constant(fields["srcIP"]), "dst": _constant(fields["dstIP"]),
-            "traffic_class": _constant(_numbers(fields.get("trafficClass", 0)))}
+    return {"src": _pattern(fields["srcIP"]), "dst": _pattern(fields["dstIP"]),
+            "traffic_class": _pattern(_numbers(fields.get("trafficClass", 0)))}
 
 
 def _udp(fields: Mapping[str, Any]) -> Otg:
-    return {"src_port": _constant(int(fields["srcPort"])), "dst_port": _constant(int(fields["dstPort"]))}
+    return {"src_port": _pattern(_numbers(fields["srcPort"])), "dst_port": _pattern(_numbers(fields["dstPort"]))}
 
 
 def _numbers(value: Any) -> Any:
-    return [int(one) for one in value] if isinstance(value, list) else int(value)
+    """Numbers of a value, of each of a list, and of the parts of a pattern."""
+    if isinstance(value, list):
+        return [int(one) for one in value]
+    if isinstance(value, dict):
+        kind = value["choice"]
+        return {**value, kind: {part: int(one) for part, one in value[kind].items()}}
+    return int(value)
 
 
 HEADERS = {"ethernet": _ethernet, "vlan": _vlan, "ipv4": _ipv4, "ipv6": _ipv6, "udp": _udp}

@@ -25,17 +25,25 @@ LOSSY = ("0", "1", "2", "5", "6")
 """The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switches."""
 
 
-def write_lab(checkout: Path, folder: Path) -> list[Path]:
+class NoIxNetwork(Exception):
+    """A testbed that has no API of IxNetwork; `str()` is one sentence."""
+
+
+def write_lab(checkout: Path, folder: Path, ixnetwork: bool = False) -> list[Path]:
     """Writes the lab files of a running testbed; those of an earlier run are replaced.
 
     Args:
         checkout: a sonic-mgmt checkout.
         folder: the testbed's, `<state>/<testbed>`.
+        ixnetwork: whether sonic-mgmt speaks to IxNetwork's API, not OTG over gRPC.
     Returns:
         The files, relative to the checkout.
+    Raises:
+        NoIxNetwork: it is to, and the testbed was brought up without.
     """
     found = read_endpoints(folder)
     entry = yaml.safe_load(found.testbed_file.read_text(encoding="utf-8"))[0]
+    spoken_to = over_ixnetwork(entry) if ixnetwork else over_grpc(entry, found)
     lab = Path(entry["lab_folder"])
     group = entry["inv_name"]
     copies = {found.inventory: f"ansible/{group}",
@@ -48,7 +56,7 @@ def write_lab(checkout: Path, folder: Path) -> list[Path]:
              if any(row.startswith(f"{port.switch},{port.switch_port},") for row in links.splitlines())]
     add_group(checkout / "ansible/files/graph_groups.yml", group)
     texts = {f"ansible/files/sonic_{group}_links.csv": links,
-             f"ansible/{found.name}.yaml": yaml.safe_dump([over_grpc(entry, found)], sort_keys=False),
+             f"ansible/{found.name}.yaml": yaml.safe_dump([spoken_to], sort_keys=False),
              f"tests/priority/{found.name}-lossless.json": priorities(found, LOSSLESS),
              f"tests/priority/{found.name}-lossy.json": priorities(found, LOSSY),
              f"tests/priority/{found.name}-all.json": priorities(found, tuple(sorted(LOSSLESS + LOSSY))),
@@ -89,6 +97,13 @@ def over_grpc(entry: dict[str, Any], found: Endpoints) -> dict[str, Any]:
     return {**entry, "clock_exact": False, "ptf_image_name": "docker-stc-api-server", "tg_api_server": found.otg_grpc}
 
 
+def over_ixnetwork(entry: dict[str, Any]) -> dict[str, Any]:
+    """The testbed's entry with the image name of sonic-mgmt's labs that have IxNetwork; its API server is there."""
+    if entry.get("tg_api_transport") != "ixnetwork":
+        raise NoIxNetwork(f"testbed {entry.get('conf-name') or entry.get('name')} was brought up without --ixnetwork")
+    return {**entry, "clock_exact": False, "ptf_image_name": "docker-keysight-api-server"}
+
+
 def priorities(found: Endpoints, numbers: tuple[str, ...]) -> str:
     """What test_pretest.py writes of the switches' priorities."""
     return json.dumps({found.name: {switch: list(numbers) for switch in found.switches}}, indent=4)
@@ -110,8 +125,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="checkout", description=__doc__.split("\n\n")[0] if __doc__ else None)
     parser.add_argument("checkout", type=Path, help="a checkout of sonic-mgmt")
     parser.add_argument("folder", type=Path, help="the running testbed's folder, .virtual_testbed/NAME")
+    parser.add_argument("--ixnetwork", action="store_true", help="speak to IxNetwork's API, not OTG over gRPC")
     arguments = parser.parse_args()
-    for file in write_lab(arguments.checkout, arguments.folder):
+    try:
+        written = write_lab(arguments.checkout, arguments.folder, arguments.ixnetwork)
+    except NoIxNetwork as error:
+        parser.error(str(error))
+    for file in written:
         print(file)
 
 

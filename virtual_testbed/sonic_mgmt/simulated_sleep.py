@@ -12,19 +12,24 @@ while, as fast as the machine allows.
 What sonic-mgmt measures by `datetime.now()`, it measures of its own calls, to wait for the rest of an interval
 (`INTERVALS`): there it sees simulated time alone, or a busy machine would shorten the interval.
 
+Where sonic-mgmt speaks to IxNetwork, its client (`CLIENTS`) waits for links, addresses, captures and statistics, all of
+which are the testbed's: it waits in simulated time too. Its connection waits for the API server itself, for real.
+
 Used as `-p simulated_sleep` with this folder in PYTHONPATH and the clock of a virtual testbed in VIRTUAL_TESTBED_CLOCK.
-Only what sonic-mgmt's own files wait for is simulated: Ansible, SSH and the libraries wait for real ones.
+Only what these files wait for is simulated: Ansible, SSH and the other libraries wait for real ones.
 """
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, tzinfo
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +45,11 @@ CALL_S = 0.3
 """What a call of Ansible takes over SSH on an idle machine, 0.3 to 0.5 s."""
 STOP_S = 11.0
 """What IxNetwork takes to stop flows (`Flows stop 11.021s`, in the log of sonic-mgmt's pull request 26268)."""
+CLIENTS = ("snappi_ixnetwork", "ixnetwork_restpy/assistants")
+"""Folders of installed packages, those of IxNetwork's client."""
+ITEMS = "ixnetwork_restpy.testplatform.sessions.ixnetwork.traffic.trafficitem.trafficitem"
+STOP = "StopStatelessTrafficBlocking"
+"""By which that client stops traffic items, and the module that has it."""
 CLOCKS = ("time", "monotonic", "perf_counter")
 WATCHERS = frozenset({
     ("common/plugins/parallel_fixture/__init__.py", "_monitor_workers"),
@@ -53,17 +63,19 @@ INTERVALS = "tests.common.snappi_tests.traffic_generation"
 
 
 class SimulatedTime:
-    """What `time` has for the files of a folder."""
+    """What `time` has for the files of some folders."""
 
-    def __init__(self, clock_url: str, folder: Path) -> None:
+    def __init__(self, clock_url: str, folder: Path, clients: Sequence[Path] = ()) -> None:
         """Nothing was slept yet.
 
         Args:
             clock_url: of a virtual testbed whose clock stands still.
-            folder: whose files wait in simulated time.
+            folder: sonic-mgmt's, whose files wait in simulated time, but for `WATCHERS`.
+            clients: further folders whose files do.
         """
         self._url = f"{clock_url.rstrip('/')}/advance"
         self._folder = f"{folder}{os.sep}"
+        self._clients = tuple(f"{client}{os.sep}" for client in clients)
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on loopback
         self._sleep = time.sleep
         self.slept_s = 0.0
@@ -90,8 +102,10 @@ class SimulatedTime:
         return shown
 
     def _is_theirs(self) -> bool:
-        """Whether a file of the folder has called the function that asks, and waits for more than its own threads."""
+        """Whether a file of the folders has called the function that asks, and waits for more than its own threads."""
         caller = sys._getframe(2).f_code
+        if caller.co_filename.startswith(self._clients):
+            return True
         if not caller.co_filename.startswith(self._folder):
             return False
         return (caller.co_filename.removeprefix(self._folder), caller.co_name) not in WATCHERS
@@ -140,7 +154,7 @@ def simulated_dates(pytestconfig: pytest.Config) -> Iterator[None]:
 
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Before sonic-mgmt's modules are imported, some of which import the functions themselves."""
-    simulated = SimulatedTime(os.environ[CLOCK], early_config.rootpath)
+    simulated = SimulatedTime(os.environ[CLOCK], early_config.rootpath, clients())
     early_config.stash[SIMULATED] = simulated
     patch = pytest.MonkeyPatch()
     early_config.add_cleanup(patch.undo)
@@ -149,6 +163,17 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     patch.setattr(time, "sleep", simulated.sleep)
     with_simulated_calls(patch, simulated)
     with_simulated_stops(patch, simulated)
+
+
+def clients() -> list[Path]:
+    """The folders of `CLIENTS` that are installed."""
+    found = []
+    for client in CLIENTS:
+        package, _, below = client.partition("/")
+        spec = find_spec(package)
+        if spec is not None and spec.origin is not None:
+            found.append(Path(spec.origin).parent / below)
+    return found
 
 
 def with_simulated_calls(patch: pytest.MonkeyPatch, simulated: SimulatedTime) -> None:
@@ -168,6 +193,18 @@ def with_simulated_stops(patch: pytest.MonkeyPatch, simulated: SimulatedTime) ->
     import snappi
     for kind in (snappi.snappi.GrpcApi, snappi.snappi.HttpApi):
         patch.setattr(kind, "set_control_state", stopping_later(kind.set_control_state, simulated))
+    if find_spec("ixnetwork_restpy") is not None:
+        item = importlib.import_module(ITEMS).TrafficItem
+        patch.setattr(item, STOP, ending_later(getattr(item, STOP), simulated))
+
+
+def ending_later(stop: Callable[..., Any], simulated: SimulatedTime) -> Callable[..., Any]:
+    """In the place of what snappi_ixnetwork calls where an item runs, and nowhere else."""
+    def stop_later(*arguments: Any, **named: Any) -> Any:
+        answer = stop(*arguments, **named)
+        simulated.advance(STOP_S)
+        return answer
+    return stop_later
 
 
 def stopping_later(set_state: Callable[[Any, Any], Any], simulated: SimulatedTime) -> Callable[[Any, Any], Any]:

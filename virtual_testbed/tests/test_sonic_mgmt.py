@@ -78,6 +78,20 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
     assert json.loads((tmp_path / "sm/tests/priority/vtb-x-all.json").read_text()) == {"vtb-x": {"dut": [*"0123456"]}}
 
 
+def test_through_ixnetwork_the_api_server_is_the_testbeds(endpoints: Endpoints, tmp_path: Path,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "read_endpoints", lambda folder: endpoints)
+    with pytest.raises(lab.NoIxNetwork, match="testbed vtb-x was brought up without --ixnetwork"):
+        lab.write_lab(tmp_path / "sm", tmp_path / "state", ixnetwork=True)
+    assert not (tmp_path / "sm/ansible/vtb-x.yaml").exists(), "nothing is written"
+    entry = yaml.safe_load(endpoints.testbed_file.read_text(encoding="utf-8"))[0]
+    endpoints.testbed_file.write_text(yaml.safe_dump([{**entry, "tg_api_transport": "ixnetwork"}]), encoding="utf-8")
+    lab.write_lab(tmp_path / "sm", tmp_path / "state", ixnetwork=True)
+    written = yaml.safe_load((tmp_path / "sm/ansible/vtb-x.yaml").read_text())[0]
+    assert "docker-stc-api-server" not in written["ptf_image_name"], "by which sonic-mgmt would take OTG"
+    assert (written["tg_api_server"], written["clock_exact"]) == ("127.0.0.1:1", False)
+
+
 def test_every_switch_has_priorities(endpoints: Endpoints) -> None:
     two = replace(endpoints, switches={"dut1": SimpleNamespace(), "dut2": SimpleNamespace()})
     assert json.loads(lab.priorities(two, lab.LOSSLESS)) == {"vtb-x": {"dut1": ["3", "4"], "dut2": ["3", "4"]}}, (

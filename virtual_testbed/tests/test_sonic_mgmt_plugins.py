@@ -14,7 +14,9 @@ import pytest
 import snappi
 
 from virtual_testbed.sonic_mgmt.outcomes import is_chosen
-from virtual_testbed.sonic_mgmt.simulated_sleep import CALL_S, LONGEST_STEP_S, STOP_S, SimulatedTime, stopping_later
+from virtual_testbed.sonic_mgmt.simulated_sleep import (
+    CALL_S, ITEMS, LONGEST_STEP_S, STOP, STOP_S, SimulatedTime, stopping_later,
+)
 
 STAND_INS = Path(__file__).resolve().parents[1] / "sonic_mgmt"
 SUITE = '''
@@ -96,6 +98,33 @@ def watched_for(seconds):
 """As sonic-mgmt's plugin looks after its threads as long as pytest runs."""
 
 
+CLIENT_TEST = '''
+import time, ixnetwork_restpy.connection, ixnetwork_restpy.assistants.statistics, snappi_ixnetwork.vport
+from ITEMS import TrafficItem
+
+def test_client():
+    began = time.time()
+    snappi_ixnetwork.vport.wait(500)
+    ixnetwork_restpy.assistants.statistics.wait(300)
+    ixnetwork_restpy.connection.wait(0.01)
+    assert 800 <= time.time() - began < 900
+    assert TrafficItem().STOP("sync", async_operation=False) == ("sync", False)
+'''.replace("ITEMS", ITEMS).replace("STOP", STOP)
+CLIENT_WAITS = '''
+import time
+def wait(seconds):
+    before = time.time()
+    time.sleep(seconds)
+    assert time.time() - before >= seconds
+'''
+CLIENT_ITEM = '''
+class TrafficItem:
+    def STOP(self, *arguments, **named):
+        return (*arguments, *named.values())
+'''.replace("STOP", STOP)
+"""As snappi_ixnetwork and ixnetwork_restpy wait, and stop a traffic item."""
+
+
 class FakeClock(BaseHTTPRequestHandler):
     """Takes down what it is advanced by; refuses what would lead beyond a limit."""
 
@@ -129,14 +158,23 @@ def fixture_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.server_close()
 
 
-def run(folder: Path, clock: str, names: str) -> tuple[dict[str, list[str]], dict[str, tuple[str, str]], int]:
-    """What was planned, result and reason of each test, and the exit status that was written."""
+def run(folder: Path, clock: str, names: str,
+        *files: tuple[str, str]) -> tuple[dict[str, list[str]], dict[str, tuple[str, str]], int]:
+    """What was planned, result and reason of each test, and the exit status that was written.
+
+    Args:
+        folder: for all of it.
+        clock: its address.
+        names: parts of names of tests, with commas.
+        files: further ones, name in the folder and text.
+    """
     suite, elsewhere = folder / "tests", folder / "elsewhere"
     for file, text in ((suite / "test_x.py", SUITE), (suite / "conftest.py", CONFTEST),
                        (suite / "pytest.ini", "[pytest]"),
                        (suite / "common/plugins/parallel_fixture/__init__.py", WATCHER),
                        (suite / "common/snappi_tests/traffic_generation.py", INTERVAL),
-                       (elsewhere / "waits_elsewhere.py", ELSEWHERE)):
+                       (elsewhere / "waits_elsewhere.py", ELSEWHERE),
+                       *((folder / name, text) for name, text in files)):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     outcomes = folder / "outcomes.jsonl"
@@ -169,6 +207,16 @@ def test_what_the_clock_refuses_is_the_reason(tmp_path: Path, clock: str, monkey
     assert list(found) == ["test_sleeps"]
     assert "not the switch, the virtual testbed refused" in found["test_sleeps"][1]
     assert found["test_sleeps"][1].endswith("takes too long")
+
+
+def test_ixnetworks_client_waits_in_simulated_time_but_for_its_server(tmp_path: Path, clock: str) -> None:
+    packages = {f"elsewhere/{name}.py": text for name, text in {
+        "snappi_ixnetwork/__init__": "", "snappi_ixnetwork/vport": CLIENT_WAITS, "ixnetwork_restpy/__init__": "",
+        "ixnetwork_restpy/assistants/statistics": CLIENT_WAITS, "ixnetwork_restpy/connection": CLIENT_WAITS,
+        ITEMS.replace(".", "/"): CLIENT_ITEM}.items()}
+    _, found, _ = run(tmp_path, clock, "test_client", *packages.items(), ("tests/test_client.py", CLIENT_TEST))
+    assert found == {"test_client": ("passed", "")}, found
+    assert sum(FakeClock.advanced) == (500 + 300 + STOP_S) * 1e9
 
 
 def control_of(kind: str, state: str) -> snappi.ControlState:

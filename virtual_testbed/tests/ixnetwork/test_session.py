@@ -7,7 +7,9 @@ import json
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from virtual_testbed.ixnetwork.chassis import TakenStatistics
 from virtual_testbed.ixnetwork.front import IxNetworkFront
+from virtual_testbed.ixnetwork.statistics import PORT_COLUMNS, PORTS, view_file
 from virtual_testbed.ixnetwork.tree import ROOT, SESSION
 from virtual_testbed.tests.ixnetwork.imported import STORM, host, item
 from virtual_testbed.tests.ixnetwork.kept_otg import ROUTER
@@ -190,7 +192,16 @@ def test_a_view_of_traffic_items(served):
 def test_a_view_of_ports(served):
     served.otg.down = {"tx"}
     found = [(row["Port Name"], row["Stat Name"], row["Link State"]) for row in served.rows("Port Statistics")]
-    assert found == [("rx", "10.0.0.9/1/1", "Link Up"), ("tx", "10.0.0.9/1/2", "Link Down")]
+    assert found == [("rx", "10.0.0.9/Card01/Port01", "Link Up"), ("tx", "10.0.0.9/Card01/Port02", "Link Down")]
+
+
+@pytest.mark.parametrize("location, name", [
+    ("10.0.0.9;12;3", "10.0.0.9/Card12/Port03"), ("10.0.0.9/4.1", "10.0.0.9/4.1"), ("a;b;c", "a;b;c")])
+def test_a_port_is_called_after_its_card(location, name):
+    """But for one whose location has no card."""
+    row = dict.fromkeys(PORT_COLUMNS.values(), 0) | {"location": location, "link": "up"}
+    lines = view_file(PORTS, TakenStatistics({}, {"rx": row}), {}).decode().splitlines()
+    assert lines[1].split(",")[0] == name
 
 
 def test_a_comma_in_a_name_breaks_a_row():

@@ -11,6 +11,7 @@ from virtual_testbed.tests.ixnetwork.served import ServedSession
 ETHERNET = {"destinationAddress": MACS[0], "sourceAddress": MACS[1]}
 V6 = {"ethernet": ETHERNET, "ipv6": {"srcIP": "fc02::3", "dstIP": "fc02::2", "trafficClass": [12, 16]},
       "udp": {"srcPort": 5003, "dstPort": 5004}}
+COUNTING = {"startValue": "1", "stepValue": "1", "countValue": "2"}
 TAG = {"vlanID": 10, "vlanUserPriority": 3}
 GLOBAL = {"globalPause": {"dstAddress": "01:80:C2:00:00:01", "srcAddress": "00:00:fa:ce:fa:ce", "ethertype": "8808",
                           "controlOpcode": 1, "pfcQueue0": "ffff"}}
@@ -170,13 +171,33 @@ def test_a_protocol_that_is_not_modelled_is_refused_by_name(packet, sentence):
 
 
 def test_values_that_are_not_modelled_are_refused_by_name():
-    """Counting ones; those that IxNetwork fills in are not."""
+    """Counting classes, random ports; those that IxNetwork fills in are not."""
     made = item(1, "Data")
     stack = made["configElement"][0]["stack"][2]
     stack["field"].append({**field(stack["xpath"], "udp.header.length", 3, None)})
     assert translated(made)["flows"], "an automatic one"
-    stack["field"][0] |= {"valueType": "increment", "startValue": 5000}
-    assert "udp.header.srcPort-1']: values of type increment are not modelled" in refused(made)
+    stack["field"][0] |= {"valueType": "random", "startValue": 5000}
+    assert "udp.header.srcPort-1']: values of type random are not modelled" in refused(made)
+    storm = item(1, "Storm", STORM)
+    storm["configElement"][0]["stack"][0]["field"][4] |= {"valueType": "increment", **COUNTING}
+    assert "priorityEnableVector-5']: values of type increment are not modelled" in refused(storm)
+
+
+@pytest.mark.parametrize("kind, place, start, step, header_name, name", [
+    ("increment", 2, 5000, 1, "udp", "src_port"), ("decrement", 2, "5000", "2", "udp", "src_port"),
+    ("increment", 1, "192.168.0.3", "0.0.0.1", "ipv4", "src")])
+def test_values_that_count_from_frame_to_frame_do_so(kind, place, start, step, header_name, name):
+    made = item(1, "Data")
+    field_of = made["configElement"][0]["stack"][place]["field"][0]
+    field_of |= {"valueType": kind, "startValue": start, "stepValue": step, "countValue": "10"}
+    is_port = header_name == "udp"
+    assert header(translated(made)["flows"][0], header_name)[name] == {"choice": kind, kind: {
+        "start": int(start) if is_port else start, "step": int(step) if is_port else step, "count": 10}}
+
+
+def test_ports_of_a_list_are_used_in_turn():
+    packet = {**DATA, "udp": {"srcPort": ["5003", "5004"], "dstPort": 5003}}
+    assert header(flow(packet), "udp")["src_port"] == {"choice": "values", "values": [5003, 5004]}
 
 
 def test_traffic_between_hosts_is_refused_by_name():
