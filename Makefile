@@ -41,6 +41,7 @@ TESTS   ?=
 FAULTS  ?=
 SAMPLE  := 100
 IXNETWORK ?=
+OVER_SSH ?=
 VENV_IXNETWORK := .venv-ixnetwork
 
 # The variables that each target reads. Any other one on the command line is a slip, and would do nothing.
@@ -54,7 +55,7 @@ TAKES_differential := CASES SEED COMPILED
 TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
 TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
-TAKES_upstream := SONIC_MGMT TESTS OPTIONS FAULT TESTBED TESTBED_FILE IXNETWORK HABITS
+TAKES_upstream := SONIC_MGMT TESTS OPTIONS FAULT TESTBED TESTBED_FILE IXNETWORK HABITS OVER_SSH
 TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
@@ -156,9 +157,9 @@ series-check: $(VENV)/.test-installed  ## run sonic-mgmt's checks and the unit t
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make series-check SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
 	    $(BIN)/python -m scripts.series.check '$(SONIC_MGMT)' $(if $(SERIES),--series '$(SERIES)')
 
-upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, OPTIONS=<more of pytest>, FAULT=, TESTBED=, IXNETWORK=1 (through IxNetwork's API, not OTG), HABITS=
+upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, OPTIONS=<more of pytest>, FAULT=, TESTBED=, IXNETWORK=1 (through IxNetwork's API, not OTG), HABITS=, OVER_SSH=1 (those that need no generator)
 	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(OPTIONS),--options='$(OPTIONS)') $(if $(FAULT),--fault '$(FAULT)') \
-	    $(if $(IXNETWORK),--ixnetwork) $(if $(HABITS),--habit '$(HABITS)') --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
+	    $(if $(IXNETWORK),--ixnetwork) $(if $(HABITS),--habit '$(HABITS)') $(if $(OVER_SSH),--over-ssh) --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
 upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on
 	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)')

@@ -24,7 +24,7 @@ from scripts.upstream.running import TheirRun, their_command, their_environment,
 from scripts.upstream.table import (
     ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, OutcomeRow, UpstreamSession, counts, one_line, table,
 )
-from scripts.upstream.tree import COPIED, copy_tree, find_tree, functions_of, state_of
+from scripts.upstream.tree import COPIED, OVER_SSH, copy_tree, find_tree, functions_of, state_of
 from tests.common.clone import ROOT
 from tests.common.pfc.record.verdict import Status
 from virtual_testbed.lab_files.description import virtual_testbeds
@@ -175,6 +175,35 @@ def test_the_tests_of_a_checkout(checkout: Path) -> None:
     (checkout / "tests/snappi_tests/pfc/test_x.py").write_text("def (", encoding="ascii")
     with pytest.raises(Refusal, match="test_x.py cannot be read: invalid syntax"):
         functions_of(find_tree(str(checkout)))
+
+
+def test_the_tests_over_ssh_of_a_checkout(checkout: Path) -> None:
+    """Files, each with functions, or with classes of them."""
+    for name in OVER_SSH:
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).write_text("def test_one():\n    pass\n\n\nclass TestMore:\n    def test_two(self):\n"
+                                     "        pass\n\n\nclass Helper:\n    def test_none(self):\n        pass\n")
+    found = functions_of(find_tree(str(checkout)), OVER_SSH)
+    assert len(found) == 2 * len(OVER_SSH)
+    assert found[-2:] == ["qos/test_buffer_traditional.py::test_one",
+                          "qos/test_buffer_traditional.py::TestMore::test_two"]
+    wanted = check(parser().parse_args([str(checkout), "--over-ssh", "--tests", "test_two"]))
+    assert wanted.suites == OVER_SSH
+    with pytest.raises(Refusal, match="no test of .*test_portstat.py and .* has 'test_y' in its name"):
+        check(parser().parse_args([str(checkout), "--over-ssh", "--tests", "test_y"]))
+    (checkout / OVER_SSH[0]).unlink()
+    with pytest.raises(Refusal, match="test_ecn_config_update.py cannot be read: .*No such file"):
+        check(parser().parse_args([str(checkout), "--over-ssh", "--tests", "test_two"]))
+
+
+def test_tests_over_ssh_are_for_the_layer_of_the_switch(tmp_path: Path, lab: Endpoints) -> None:
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path, suites=OVER_SSH)
+    testbed_file = tmp_path / "testbed.yaml"
+    for topology, expected in (("tgen-t0-32", "any,t0"), ("tgen-t1-64", "any,t1"), ("ptf64", "any")):
+        testbed_file.write_text(f"- conf-name: x\n  topo: {topology}\n", encoding="utf-8")
+        words = their_command(run, replace(lab, testbed_file=testbed_file), "vtb")
+        assert words[words.index("--topology") + 1] == expected
+    assert words[-1] == "qos/test_buffer_traditional.py"
 
 
 def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, lab: Endpoints) -> None:

@@ -52,7 +52,8 @@ def upstream(options: argparse.Namespace) -> int:
         copy = Path(scratch) / "sonic-mgmt"
         step(f"a copy of {wanted.tree.folder}, {wanted.tree.commit()}")
         copy_tree(wanted.tree, copy)
-        run = TheirRun(copy, python, wanted.names, folder, wanted.options, wanted.habits is not None)
+        run = TheirRun(copy, python, wanted.names, folder, wanted.options, wanted.habits is not None,
+                       wanted.suites)
         session = measure(options, wanted, run)
     is_same = state_of(wanted.tree) == before
     return conclude(options, wanted, session, folder, is_same, time.monotonic() - began)

@@ -11,7 +11,7 @@ from scripts.against_sonic.checkout import Checkout
 from scripts.early import check_faults, check_machine, check_virtual
 from scripts.testbeds import TESTBED_FILE, CommandParser, Refusal, read_entry
 from scripts.upstream.python_3_12 import find_python
-from scripts.upstream.tree import check_names, find_tree
+from scripts.upstream.tree import OVER_SSH, SUITES, check_names, find_tree
 from tests.common.clone import RESULTS, ROOT
 from virtual_testbed.faults import absolute
 from virtual_testbed.ixnetwork.habits import HabitError, read_habits
@@ -22,6 +22,7 @@ examples:
   python -m scripts.upstream ~/sonic-mgmt --tests test_global_pause,pfcwd   some of them
   python -m scripts.upstream ~/sonic-mgmt --tests 'test_pfc_pause_single_lossless_prio[' --fault pause-ignored
   python -m scripts.upstream ~/sonic-mgmt --tests all_to_all --ixnetwork --habit sends-what-was-held
+  python -m scripts.upstream ~/sonic-mgmt --over-ssh                        those that need no traffic generator
   python -m scripts.upstream ~/sonic-mgmt --tests qualification/ --options snappi_tests/pfc/qualification
 """
 REPORT = "upstream.json"
@@ -37,6 +38,7 @@ class UpstreamRequest:
         names: parts of the names of tests; none: all that restart nothing.
         options: further words for pytest.
         habits: of the chassis behind IxNetwork's API; None: they speak OTG over gRPC.
+        suites: folders and files of the checkout.
     """
 
     tree: Checkout
@@ -44,6 +46,7 @@ class UpstreamRequest:
     names: tuple[str, ...]
     options: tuple[str, ...]
     habits: tuple[str, ...] | None = None
+    suites: tuple[str, ...] = SUITES
 
 
 def parser(description: str = "") -> CommandParser:
@@ -57,6 +60,8 @@ def parser(description: str = "") -> CommandParser:
                            " that restart the switch or its services)")
     line.add_argument("--fault", action="append", default=[], metavar="FAULT", type=absolute,
                       help="break the virtual switch, for instance pause-ignored; may be repeated")
+    line.add_argument("--over-ssh", action="store_const", const=OVER_SSH, default=SUITES, dest="suites",
+                      help="run those tests that concern PFC and need no traffic generator, on the switch alone")
     line.add_argument("--ixnetwork", action="store_true",
                       help="speak to IxNetwork's API, as sonic-mgmt does on hardware, not OTG over gRPC")
     line.add_argument("--habit", action="append", default=[], metavar="NAMES",
@@ -87,7 +92,7 @@ def check(options: argparse.Namespace) -> UpstreamRequest:
     """
     tree = find_tree(options.checkout)
     names = tuple(name for name in (text.strip() for text in options.tests.split(",")) if name)
-    check_names(names, tree)
+    check_names(names, tree, options.suites)
     more = _words(options.options)
     habits = _habits(options)
     testbed_file = Path(options.testbed_file).resolve()
@@ -97,7 +102,7 @@ def check(options: argparse.Namespace) -> UpstreamRequest:
     check_faults(options.fault, {options.testbed: entry})
     check_virtual(options.testbed, testbed_file, options.fault)
     check_machine(options.results.resolve(), ROOT)
-    return UpstreamRequest(tree, find_python(options.python), names, more, habits)
+    return UpstreamRequest(tree, find_python(options.python), names, more, habits, options.suites)
 
 
 def _habits(options: argparse.Namespace) -> tuple[str, ...] | None:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from scripts import testbeds
 from scripts.qualifying.progress import ItemEvents
 from scripts.suite import PYTEST_LOG
 from scripts.testbeds import Failure
 from scripts.upstream.table import UpstreamSession, OutcomeRow
-from scripts.upstream.tree import SUITES
+from scripts.upstream.tree import OVER_SSH, SUITES
 from tests.common.clone import ROOT
 from virtual_testbed.lab_files.description import Testbed, load_testbed
 from virtual_testbed.sonic_mgmt.checkout import write_lab
@@ -51,6 +53,7 @@ class TheirRun:
         folder: for what it leaves.
         options: further words for pytest.
         ixnetwork: whether they speak to IxNetwork's API, not OTG over gRPC.
+        suites: folders and files of the checkout.
     """
 
     copy: Path
@@ -59,11 +62,12 @@ class TheirRun:
     folder: Path
     options: tuple[str, ...] = ()
     ixnetwork: bool = False
+    suites: tuple[str, ...] = SUITES
 
 
 def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
     """pytest, as their labs start it, from their `tests/`. `group`: their name of the lab's inventory."""
-    topology = ONE_SWITCH if len(lab.switches) == 1 else SEVERAL_SWITCHES
+    topology = topology_of(run, lab)
     plugins = PLUGINS if run.ixnetwork else PLUGINS + OVER_GRPC
     return [str(run.python), "-m", "pytest", *(word for plugin in plugins for word in ("-p", plugin)),
             "-c", "pytest.ini",
@@ -71,7 +75,15 @@ def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
             "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", topology,
             "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity", "--disable_loganalyzer",
             "--disable_memory_utilization", *run.options,
-            *(suite.removeprefix("tests/") for suite in SUITES)]
+            *(suite.removeprefix("tests/") for suite in run.suites)]
+
+
+def topology_of(run: TheirRun, lab: Endpoints) -> str:
+    """Their markers of tests that this lab is for, with commas; those over SSH are for T0, T1 or any."""
+    if run.suites == OVER_SSH:
+        name = str(yaml.safe_load(lab.testbed_file.read_text(encoding="utf-8"))[0]["topo"])
+        return ",".join(["any", *(layer for layer in ("t0", "t1") if layer in name)])
+    return ONE_SWITCH if len(lab.switches) == 1 else SEVERAL_SWITCHES
 
 
 def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> dict[str, str]:

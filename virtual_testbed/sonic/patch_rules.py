@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from virtual_testbed.sonic.databases import Config
+
 UNKNOWN = "unknown"
 NEVER_REMOVED = ("/PFC_WD/GLOBAL/POLL_INTERVAL", "/PFC_WD/GLOBAL", "/LOOPBACK_INTERFACE/Loopback0")
 _FILE = Path(__file__).with_name("vendor") / "host/generic_config_updater/gcu_field_operation_validators.conf.json"
@@ -55,6 +57,17 @@ def refusal(steps: Iterable[Step], hwsku: str, build: str) -> str:
             if not _is_allowed(step, table, validator.rpartition(".")[2], asic_of(hwsku), release):
                 return f"Modification of {table} table is illegal- validating function {validator} returned False"
     return ""
+
+
+def violations(config: Config) -> list[str]:
+    """What SONiC's YANG model of the watchdog (sonic-buildimage `sonic-pfcwd.yang`) says of times that are shorter than
+    the interval at which it polls, one sentence for each. Nothing else of SONiC's models is checked.
+    """
+    rows = config.get("PFC_WD", {})
+    poll_ms = str(rows.get("GLOBAL", {}).get("POLL_INTERVAL", "0"))
+    return [f"Data Loading Failed:{name} must be greater than or equal to POLL_INTERVAL ({port}: {row[name]} ms)"
+            for port, row in rows.items() for name in ("detection_time", "restoration_time")
+            if name in row and poll_ms.isdigit() and str(row[name]).isdigit() and int(str(row[name])) < int(poll_ms)]
 
 
 def _is_allowed(step: Step, table: str, validator: str, asic: str, release: str) -> bool:

@@ -2,7 +2,8 @@
 `generic_config_updater`).
 
 SONiC checks each step against its field operation validators, as this does, and the result against YANG models. This
-checks its form, and that the hardware understands every row that it understood before and every new one.
+checks its form, the watchdog's times, and that the hardware understands every row that it understood before and every
+new one.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import click
 
 from virtual_testbed.sonic.commands.context import SwitchContext, this_switch
 from virtual_testbed.sonic.databases import Config, checked_config, write_config
-from virtual_testbed.sonic.patch_rules import refusal
+from virtual_testbed.sonic.patch_rules import refusal, violations
 
 _options = [
     click.option("-f", "--format", "config_format", type=click.Choice(["CONFIGDB", "SONICYANG"]), default="CONFIGDB"),
@@ -75,11 +76,11 @@ def _checked(data: object) -> Config:
 
 
 def check_hardware(switch: SwitchContext, before: Config, after: Config) -> None:
-    """Raise PatchError when `after` has a row that the hardware would refuse and `before` had not."""
+    """Raise PatchError when `after` has a row that SONiC's model or the hardware would refuse and `before` had not."""
     from virtual_testbed.sonic.translate import translate
-    old = translate(before, switch.profile, switch.name, switch.mac).problems
-    new = [problem for problem in translate(after, switch.profile, switch.name, switch.mac).problems
-           if problem not in old]
+    old, found = ((*violations(config), *translate(config, switch.profile, switch.name, switch.mac).problems)
+                  for config in (before, after))
+    new = [problem for problem in found if problem not in old]
     if new:
         raise PatchError(new[0])
 

@@ -397,6 +397,16 @@ def test_apply_patch(run):
     assert config(run, "VLAN_INTERFACE") == {"Vlan10": {}} and config(run, "PORT")["Ethernet0"]["mtu"] == "1500"
 
 
+def test_a_patch_leaves_the_watchdog_no_time_shorter_than_its_polls(run):
+    run("sonic-db-cli CONFIG_DB hset 'PFC_WD|Ethernet0' action drop detection_time 400 restoration_time 400")
+    run("sonic-db-cli CONFIG_DB hset 'PFC_WD|GLOBAL' POLL_INTERVAL 400")
+    path = "/PFC_WD/GLOBAL/POLL_INTERVAL"
+    said = patch(run, [{"op": "add", "path": path, "value": "410"}], status=2)
+    assert "detection_time must be greater than or equal to POLL_INTERVAL" in said
+    patch(run, [{"op": "add", "path": path, "value": "390"}])
+    assert config(run, "PFC_WD")["GLOBAL"] == {"POLL_INTERVAL": "390"}
+
+
 @pytest.mark.parametrize("operations, reason", [
     ([{"op": "replace", "path": "/PORT/Ethernet0/mtu", "value": "1500"},
       {"op": "remove", "path": "/NOTHING"}], "remove"),

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from virtual_testbed.sonic.patch_rules import NEVER_REMOVED, UNKNOWN, asic_of, refusal
+from virtual_testbed.sonic.patch_rules import NEVER_REMOVED, UNKNOWN, asic_of, refusal, violations
 
 TOMAHAWK = "Arista-7060CX-32S-C32"
 DELL = "DellEMC-Z9664f-O64"
@@ -72,3 +72,12 @@ def test_what_is_never_removed(path):
     said = f"Given patch operation is invalid. Operation: remove is illegal on field: {path}"
     assert refusal([{"op": "remove", "path": path}], TOMAHAWK, NEW) == said
     assert said not in refusal([replace(path)], TOMAHAWK, NEW)
+
+
+def test_times_of_the_watchdog_are_not_shorter_than_its_polls():
+    ports = {"Ethernet0": {"detection_time": "400", "restoration_time": "400"}, "Ethernet4": {"detection_time": "200"}}
+    assert violations({"PFC_WD": ports}) == violations({}) == []
+    assert violations({"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, **ports}}) == []
+    assert violations({"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "400"}, **ports}}) == [
+        "Data Loading Failed:detection_time must be greater than or equal to POLL_INTERVAL (Ethernet4: 200 ms)"]
+    assert len(violations({"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "410"}, **ports}})) == 3
