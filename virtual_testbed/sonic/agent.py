@@ -364,7 +364,8 @@ class SonicAgent:
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         maps = self._ids.maps(translation.config if only_buffers else None)
         self._counters.publish_maps({**maps, POOL_NAME_MAP: self._ids.pools(config.get("BUFFER_POOL", {}))})
-        for prefix, rows in object_rows(config, self._ids, translation.buffer_pg).items():
+        objects = object_rows(config, translation.config, self._ids, translation.buffer_pg, translation.buffer_queue)
+        for prefix, rows in objects.items():
             self._objects.replace(prefix, rows)
         self._flex.replace("", flex_counters.rows(
             self._ids, self._intervals, translation.config, maps, self._watchdog_ms))
@@ -408,13 +409,16 @@ class SonicAgent:
         profiles = {f"BUFFER_PROFILE_TABLE:{name}": databases.hash_from_row(row)
                     for name, row in config.get("BUFFER_PROFILE", {}).items()}
         groups = {f"BUFFER_PG_TABLE:{key}": {"profile": profile} for key, profile in translation.buffer_pg.items()}
+        queues = {f"BUFFER_QUEUE_TABLE:{key}": {"profile": profile}
+                  for key, profile in translation.buffer_queue.items()}
         for name, row in config.get("PORT", {}).items():
             if "pfc_asym" in row:
                 self._appl.publish({f"PORT_TABLE:{name}": {"pfc_asym": str(row["pfc_asym"])}})
             else:
                 self._appl.drop_fields(f"PORT_TABLE:{name}", ("pfc_asym",))
         for prefix, hashes in (("BUFFER_POOL_TABLE:", pools), ("BUFFER_PROFILE_TABLE:", profiles),
-                               ("BUFFER_PG_TABLE:", groups), (INTERFACES, interface_rows(config))):
+                               ("BUFFER_PG_TABLE:", groups), ("BUFFER_QUEUE_TABLE:", queues),
+                               (INTERFACES, interface_rows(config))):
             self._appl.replace(prefix, hashes)
         self._state.publish({"BUFFER_MAX_PARAM_TABLE|global": {"mmu_size": str(memory_bytes(self._profile))}})
         for prefix, hashes in (("BUFFER_POOL_TABLE", pools), ("BUFFER_PROFILE_TABLE", profiles)):

@@ -1,17 +1,21 @@
-"""What orchagent tells the hardware, as ASIC_DB has it: WRED profiles, buffer profiles, and the priority groups that
-have one (sonic-swss `qosorch.cpp`, `bufferorch.cpp`; attributes of SAI). Other objects of a real ASIC_DB are not there.
+"""What orchagent tells the hardware, as ASIC_DB has it: WRED profiles, buffer profiles, and the priority groups and
+queues that have one (sonic-swss `qosorch.cpp`, `bufferorch.cpp`; attributes of SAI). Other objects of a real ASIC_DB
+are not there.
 """
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
+from virtual_testbed.dataplane.model.configuration import SwitchConfig
 from virtual_testbed.sonic.counters import Hash, ObjectIds
 from virtual_testbed.sonic.databases import Config, Row
 
 WRED = "ASIC_STATE:SAI_OBJECT_TYPE_WRED:"
 BUFFER_PROFILE = "ASIC_STATE:SAI_OBJECT_TYPE_BUFFER_PROFILE:"
 PRIORITY_GROUP = "ASIC_STATE:SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP:"
+QUEUE = "ASIC_STATE:SAI_OBJECT_TYPE_QUEUE:"
 _OIDS = {WRED: 0x13000000000000, BUFFER_PROFILE: 0x19000000000000}
 _COLOURS = ("green", "yellow", "red")
 _WRED_FIELDS = {
@@ -23,36 +27,46 @@ _PROFILE_FIELDS = {
     "xon_offset": "SAI_BUFFER_PROFILE_ATTR_XON_OFFSET_TH", "xoff": "SAI_BUFFER_PROFILE_ATTR_XOFF_TH"}
 _MODE = "SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE"
 _PROFILE_OF_GROUP = "SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"
+_PROFILE_OF_QUEUE = "SAI_QUEUE_ATTR_BUFFER_PROFILE_ID"
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
-def object_rows(config: Config, ids: ObjectIds, groups: Mapping[str, str]) -> dict[str, dict[str, Hash]]:
-    """Objects of WRED profiles, buffer profiles and priority groups.
+def object_rows(config: Config, switch: SwitchConfig, ids: ObjectIds, groups: Mapping[str, str],
+                queues: Mapping[str, str]) -> dict[str, dict[str, Hash]]:
+    """Objects of WRED profiles, buffer profiles, priority groups and queues.
 
     Args:
         config: CONFIG_DB's, with what buffermgrd derives.
+        switch: what the hardware understands of it.
         ids: of the switch's objects.
         groups: BUFFER_PG_TABLE of APPL_DB, `port:range` -> profile.
+        queues: BUFFER_QUEUE_TABLE, likewise.
     Returns:
-        For each of `WRED`, `BUFFER_PROFILE` and `PRIORITY_GROUP` its hashes by key.
+        For each of `WRED`, `BUFFER_PROFILE`, `PRIORITY_GROUP` and `QUEUE` its hashes by key.
     """
     pools = ids.pools(config.get("BUFFER_POOL", {}))
+    known_groups = {name: port.priority_groups for name, port in switch.ports.items()}
+    known_queues = {name: port.queues for name, port in switch.ports.items()}
     found: dict[str, dict[str, Hash]] = {
         WRED: {_oid(WRED, name): _wred(row) for name, row in config.get("WRED_PROFILE", {}).items()},
         BUFFER_PROFILE: {_oid(BUFFER_PROFILE, name): _profile(row, pools)
                          for name, row in config.get("BUFFER_PROFILE", {}).items()},
         PRIORITY_GROUP: {ids.priority_group(port, group): {_PROFILE_OF_GROUP: _oid(BUFFER_PROFILE, name)}
-                         for port, group, name in _each_group(groups)}}
+                         for port, group, name in _each(groups, known_groups)},
+        QUEUE: {ids.queue(port, queue): {_PROFILE_OF_QUEUE: _oid(BUFFER_PROFILE, name)}
+                for port, queue, name in _each(queues, known_queues)}}
     return {prefix: {f"{prefix}{oid}": fields for oid, fields in rows.items()} for prefix, rows in found.items()}
 
 
-def _each_group(groups: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
-    """(port, priority group, profile) of rows of ranges."""
-    for key, profile in groups.items():
+def _each(ranges: Mapping[str, str], known: Mapping[str, Collection[int]]) -> Iterator[tuple[str, int, str]]:
+    """(port, number, profile) of rows of ranges of priority groups or queues, as far as they are known."""
+    for key, profile in ranges.items():
         ports, _, numbers = key.partition(":")
-        first, _, last = numbers.partition("-")
-        for port in ports.split(","):
-            for group in range(int(first), int(last or first) + 1):
-                yield port, group, profile
+        found = _RANGE.fullmatch(numbers)
+        if found is not None:
+            first, last = int(found[1]), int(found[2] or found[1])
+            yield from ((port, number, profile) for port in ports.split(",") for number in known.get(port, ())
+                        if first <= number <= last)
 
 
 def _oid(prefix: str, name: str) -> str:

@@ -28,12 +28,13 @@ _TAGGING_MODES = ("untagged", "tagged")
 
 @dataclass(frozen=True)
 class Translation:
-    """`config` for the data plane, `problems` (one sentence a row), BUFFER_PG_TABLE of APPL_DB, the rows that
-    buffermgrd adds to CONFIG_DB, the PortChannels, and the rows as they were read."""
+    """`config` for the data plane, `problems` (one sentence a row), BUFFER_PG_TABLE and BUFFER_QUEUE_TABLE of APPL_DB,
+    the rows that buffermgrd adds to CONFIG_DB, the PortChannels, and the rows as they were read."""
 
     config: SwitchConfig
     problems: tuple[str, ...]
     buffer_pg: Mapping[str, str]
+    buffer_queue: Mapping[str, str]
     derived: Config
     port_channels: Mapping[str, PortChannel] = field(default_factory=dict)
     parsed: Memory = field(default_factory=dict)
@@ -87,7 +88,8 @@ def translate(
         vlans=_vlans(reader, profile),
         port_addresses=_port_addresses(reader, profile), watchdog_poll_ms=poll_ms, big_red_switch=big_red_switch)
     return Translation(
-        switch, tuple(reader.problems), _appl_groups(config), derived, channels, reader.parsed)
+        switch, tuple(reader.problems), _appl_profiles(config, "BUFFER_PG"), _appl_profiles(config, "BUFFER_QUEUE"),
+        derived, channels, reader.parsed)
 
 
 def _pools(reader: Reader) -> dict[str, PoolConfig]:
@@ -245,7 +247,7 @@ def _address(key: str, row: Row) -> str:
     return address
 
 
-def _appl_groups(config: Config) -> dict[str, str]:
-    """BUFFER_PG_TABLE of APPL_DB: key `port:range` -> profile."""
+def _appl_profiles(config: Config, table: str) -> dict[str, str]:
+    """BUFFER_PG_TABLE or BUFFER_QUEUE_TABLE of APPL_DB: key `port:range` -> profile."""
     return {key.replace("|", ":", 1): reference(str(row.get("profile", "")))
-            for key, row in config.get("BUFFER_PG", {}).items() if row.get("profile") != "NULL"}
+            for key, row in config.get(table, {}).items() if row.get("profile") != "NULL"}

@@ -441,27 +441,36 @@ def test_profiles_are_in_asic_db(agent, redis, config_db):
     databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
     agent.apply_configuration()
     [(wred, fields)] = objects(redis, "WRED").items()
-    row = databases.read_row(config_db, "WRED_PROFILE", "AZURE_LOSSLESS")
+    configured = databases.read_row(config_db, "WRED_PROFILE", "AZURE_LOSSLESS")
     assert fields["SAI_WRED_ATTR_ECN_MARK_MODE"] == "SAI_ECN_MARK_MODE_ALL"
-    assert fields["SAI_WRED_ATTR_GREEN_MIN_THRESHOLD"] == row["green_min_threshold"]
+    assert fields["SAI_WRED_ATTR_GREEN_MIN_THRESHOLD"] == configured["green_min_threshold"]
     databases.change_row(config_db, "WRED_PROFILE", "AZURE_LOSSLESS", {"green_drop_probability": "7"})
     agent.apply_configuration()
     assert objects(redis, "WRED")[wred]["SAI_WRED_ATTR_GREEN_DROP_PROBABILITY"] == "7", "the same object"
 
     profiles = objects(redis, "BUFFER_PROFILE")
     assert len(profiles) == len(databases.read_config(config_db, "BUFFER_PROFILE")["BUFFER_PROFILE"])
-    [oid] = [key.rpartition("PROFILE:")[2] for key, row in profiles.items() if "SAI_BUFFER_PROFILE_ATTR_XOFF_TH" in row]
+    [oid] = [key.rpartition("PROFILE:")[2] for key, fields in profiles.items()
+             if "SAI_BUFFER_PROFILE_ATTR_XOFF_TH" in fields]
     lossless = profiles[f"ASIC_STATE:SAI_OBJECT_TYPE_BUFFER_PROFILE:{oid}"]
     assert lossless["SAI_BUFFER_PROFILE_ATTR_XOFF_TH"] == "177632"
     assert lossless["SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE"] == "SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC"
     with databases.connect(redis.socket, "COUNTERS_DB") as connection:
         pools = databases.read_hash(connection, "COUNTERS_BUFFER_POOL_NAME_MAP")
         groups = databases.read_hash(connection, "COUNTERS_PG_NAME_MAP")
+        queues = databases.read_hash(connection, "COUNTERS_QUEUE_NAME_MAP")
     assert lossless["SAI_BUFFER_PROFILE_ATTR_POOL_ID"] == pools["ingress_lossless_pool"]
-    of_groups = {key.rpartition("GROUP:")[2]: row["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
-                 for key, row in objects(redis, "INGRESS_PRIORITY_GROUP").items()}
+    of_groups = {key.rpartition("GROUP:")[2]: fields["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
+                 for key, fields in objects(redis, "INGRESS_PRIORITY_GROUP").items()}
     assert {of_groups[groups[f"Ethernet0:{group}"]] for group in (3, 4)} == {oid}
     assert of_groups[groups["Ethernet0:0"]] != oid and groups["Ethernet0:5"] not in of_groups
+    for key in ("Ethernet0|three", "Ethernet0|0-999999999", "Ethernet5|3", "Ethernet0"):
+        databases.change_row(config_db, "BUFFER_QUEUE", key, {"profile": "egress_lossy_profile"})
+    agent.apply_configuration()
+    assert row(redis, "APPL_DB", "BUFFER_QUEUE_TABLE:Ethernet0:3-4") == {"profile": "egress_lossless_profile"}
+    of_queues = {key.rpartition("QUEUE:")[2]: fields["SAI_QUEUE_ATTR_BUFFER_PROFILE_ID"]
+                 for key, fields in objects(redis, "QUEUE").items()}
+    assert of_queues[queues["Ethernet0:3"]] == of_queues[queues["Ethernet4:4"]] != of_queues[queues["Ethernet0:5"]]
     databases.change_row(config_db, "WRED_PROFILE", "AZURE_LOSSLESS", None)
     databases.change_row(config_db, "BUFFER_PG", "Ethernet0|0", None)
     agent.apply_configuration()
