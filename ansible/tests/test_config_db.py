@@ -59,6 +59,17 @@ def test_other_rows_stay_unless_absent():
     assert set(kept["INTERFACE"]) == {"Ethernet0", "Ethernet4"}
 
 
+def test_a_row_that_no_patch_may_remove_stays_unless_its_table_goes():
+    """SONiC refuses `remove /LOOPBACK_INTERFACE/Loopback0`, and `/PFC_WD/GLOBAL`."""
+    deployed = {"Loopback0": {}, "Loopback0|10.1.0.32/32": {}, "Loopback1": {}}
+    after = apply_wanted({"LOOPBACK_INTERFACE": deployed}, Wanted(exact={"LOOPBACK_INTERFACE": {"Loopback1": {}}}))
+    assert after == {"LOOPBACK_INTERFACE": {"Loopback0": {}, "Loopback1": {}}}
+    assert apply_wanted({"LOOPBACK_INTERFACE": deployed}, Wanted(exact={"LOOPBACK_INTERFACE": None})) == {}
+    watched = {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"action": "drop"}}
+    after = apply_wanted({"PFC_WD": watched}, Wanted(exact={"PFC_WD": {"Ethernet4": {"action": "drop"}}}))
+    assert after == {"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet4": {"action": "drop"}}}
+
+
 def test_exact_tables_come_back_and_go_again():
     wanted = Wanted(exact={"VLAN": None, "ACL": {"x": {"y": "1"}}})
     assert apply_wanted(FOUND, wanted) == {"ACL": {"x": {"y": "1"}}}

@@ -106,7 +106,8 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
     lines += [f"{counts(rows)} after {seconds:.0f} s", f"counted by: {count}"]
     put("\n".join(lines) + "\n", sys.stdout)
     report = {"date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": wanted.tree.commit(),
-              "testbed": options.testbed, "faults": options.fault, "habits": wanted.habits, "unchanged": is_same,
+              "testbed": options.testbed, "faults": options.fault, "habits": wanted.habits, "suites": wanted.suites,
+              "unchanged": is_same,
               "seconds": round(seconds),
               "left_out": session.left_out,
               "tests": [asdict(row) for row in rows]}

@@ -106,7 +106,7 @@ def check(options: argparse.Namespace) -> UpstreamRequest:
 
 
 def _habits(options: argparse.Namespace) -> tuple[str, ...] | None:
-    habits = tuple(name for text in options.habit for name in text.split(",") if name)
+    habits = tuple(name for text in options.habit for name in map(str.strip, text.split(",")) if name)
     try:
         read_habits(habits)
     except HabitError as error:

@@ -232,7 +232,7 @@ class SonicAgent:
             for database in _EPHEMERAL:
                 with databases.connect(self._socket, database) as connection:
                     connection.call("FLUSHDB")
-            self._appl, self._objects, counters, self._state, self._flex = (
+            self._appl, self._asic_objects, counters, self._state, self._flex = (
                 stack.enter_context(contextlib.closing(Publisher(self._socket, name)))
                 for name in ("APPL_DB", "ASIC_DB", "COUNTERS_DB", "STATE_DB", "FLEX_COUNTER_DB"))
             if not databases.read_config(self._config):
@@ -364,9 +364,9 @@ class SonicAgent:
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         maps = self._ids.maps(translation.config if only_buffers else None)
         self._counters.publish_maps({**maps, POOL_NAME_MAP: self._ids.pools(config.get("BUFFER_POOL", {}))})
-        objects = object_rows(config, translation.config, self._ids, translation.buffer_pg, translation.buffer_queue)
+        objects = object_rows(config, self._ids, translation.group_profiles, translation.queue_profiles)
         for prefix, rows in objects.items():
-            self._objects.replace(prefix, rows)
+            self._asic_objects.replace(prefix, rows)
         self._flex.replace("", flex_counters.rows(
             self._ids, self._intervals, translation.config, maps, self._watchdog_ms))
         if was == translation.config:

@@ -61,20 +61,28 @@ def refusal(steps: Iterable[Step], hwsku: str, build: str) -> str:
 
 def violations(config: Config) -> list[str]:
     """What SONiC's YANG model of the watchdog (sonic-buildimage `sonic-pfcwd.yang`) says of times that are shorter than
-    the interval at which it polls, one sentence for each. Nothing else of SONiC's models is checked.
+    the interval at which it polls, or where GLOBAL has none; one sentence for each. Nothing else of SONiC's models is
+    checked.
     """
     rows = config.get("PFC_WD", {})
-    poll_ms = str(rows.get("GLOBAL", {}).get("POLL_INTERVAL", "0"))
-    return [f"Data Loading Failed:{name} must be greater than or equal to POLL_INTERVAL ({port}: {row[name]} ms)"
-            for port, row in rows.items() for name in ("detection_time", "restoration_time")
-            if name in row and poll_ms.isdigit() and str(row[name]).isdigit() and int(str(row[name])) < int(poll_ms)]
+    if "GLOBAL" not in rows:
+        return []
+    poll_ms = str(rows["GLOBAL"].get("POLL_INTERVAL", "none"))
+    times = [(port, name, str(row[name])) for port, row in rows.items()
+             for name in ("detection_time", "restoration_time") if name in row]
+    return [f"Data Loading Failed:{name} must be greater than or equal to POLL_INTERVAL ({port}: {time_ms} ms, "
+            f"POLL_INTERVAL: {poll_ms})" for port, name, time_ms in times if not _is_as_long(time_ms, poll_ms)]
+
+
+def _is_as_long(time_ms: str, poll_ms: str) -> bool:
+    return time_ms.isdecimal() and poll_ms.isdecimal() and int(time_ms) >= int(poll_ms)
 
 
 def _is_allowed(step: Step, table: str, validator: str, asic: str, release: str) -> bool:
     parts = str(step["path"]).lstrip("/").split("/")
     is_of_profiles = validator == _OF_PROFILES
     if is_of_profiles and len(parts) == _ROW:
-        return True
+        return step["op"] in ("add", "remove", "replace")
     keys = parts[1:] if is_of_profiles else [part for part in parts[1:] if not re.search("[0-9]", part)]
     fields = _fields("/".join(keys).lower(), step.get("value"))
     if is_of_profiles:

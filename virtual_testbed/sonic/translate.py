@@ -24,18 +24,32 @@ ACTIONS = ("drop", "forward", "alert")
 _DEFAULT_POLL_MS = 100  # orchdaemon.cpp PFC_WD_POLL_MSECS
 _WATCHDOG_FIELDS = {"action", "detection_time", "restoration_time", "pfc_stat_history"}
 _TAGGING_MODES = ("untagged", "tagged")
+PortObjects = dict[str, dict[int, tuple[str, BufferProfile]]]
+"""Priority groups or queues: port -> number -> name of its buffer profile, and the profile."""
 
 
 @dataclass(frozen=True)
 class Translation:
-    """`config` for the data plane, `problems` (one sentence a row), BUFFER_PG_TABLE and BUFFER_QUEUE_TABLE of APPL_DB,
-    the rows that buffermgrd adds to CONFIG_DB, the PortChannels, and the rows as they were read."""
+    """What comes of a CONFIG_DB.
+
+    Attributes:
+        config: for the data plane.
+        problems: one sentence a row.
+        buffer_pg: BUFFER_PG_TABLE of APPL_DB.
+        buffer_queue: BUFFER_QUEUE_TABLE of APPL_DB.
+        derived: the rows that buffermgrd adds to CONFIG_DB.
+        group_profiles, queue_profiles: port -> number -> name of the buffer profile that is in effect.
+        port_channels: the PortChannels.
+        parsed: the rows as they were read.
+    """
 
     config: SwitchConfig
     problems: tuple[str, ...]
     buffer_pg: Mapping[str, str]
     buffer_queue: Mapping[str, str]
     derived: Config
+    group_profiles: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    queue_profiles: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     port_channels: Mapping[str, PortChannel] = field(default_factory=dict)
     parsed: Memory = field(default_factory=dict)
 
@@ -78,7 +92,8 @@ def translate(
             name=name, speed_mbps=speed, admin_up=admin_up, pfc_priorities=maps_of_port.pfc,
             watchdog_priorities=maps_of_port.watchdog, dscp_to_tc=maps_of_port.dscp_to_tc,
             tc_to_queue=maps_of_port.tc_to_queue, tc_to_pg=maps_of_port.tc_to_pg,
-            pfc_to_queue=maps_of_port.pfc_to_queue, priority_groups=groups.get(name, {}), queues=queues.get(name, {}),
+            pfc_to_queue=maps_of_port.pfc_to_queue,
+            priority_groups=_profiles(groups, name), queues=_profiles(queues, name),
             schedulers=schedulers.get(name, {}), watchdog=watchdogs.get(name), mtu=mtu,
             dot1p_to_tc=maps_of_port.dot1p_to_tc, response_ps=profile.pause_response_ps(speed))
     poll_ms, big_red_switch = _watchdog_global(reader)
@@ -89,7 +104,7 @@ def translate(
         port_addresses=_port_addresses(reader, profile), watchdog_poll_ms=poll_ms, big_red_switch=big_red_switch)
     return Translation(
         switch, tuple(reader.problems), _appl_profiles(config, "BUFFER_PG"), _appl_profiles(config, "BUFFER_QUEUE"),
-        derived, channels, reader.parsed)
+        derived, _names(groups), _names(queues), channels, reader.parsed)
 
 
 def _pools(reader: Reader) -> dict[str, PoolConfig]:
@@ -116,24 +131,32 @@ def _buffer_profile(row: Row, pools: Mapping[str, PoolConfig]) -> BufferProfile:
 
 
 def _port_objects(reader: Reader, table: str, profiles: Mapping[str, BufferProfile],
-                  hardware: Profile) -> dict[str, dict[int, BufferProfile]]:
-    """BUFFER_PG or BUFFER_QUEUE: port -> number -> profile. Of rows for the same number that for the fewest holds; in
-    orchagent it is the last one written. A profile `NULL` means: derived."""
+                  hardware: Profile) -> PortObjects:
+    """BUFFER_PG or BUFFER_QUEUE: port -> number -> name of its profile, and the profile. Of rows for the same number
+    that for the fewest holds; in orchagent it is the last one written. A profile `NULL` means: derived."""
     high = 7 if table == "BUFFER_PG" else hardware.queues - 1
 
-    def parse(key: str, row: Row) -> tuple[list[str], range, BufferProfile | None]:
+    def parse(key: str, row: Row) -> tuple[list[str], range, str, BufferProfile | None]:
         ports, _, numbers = key.partition("|")
         name = reference(str(row.get("profile", "")))
         if name not in profiles and name != "NULL" and not name.startswith("pg_lossless_"):
             raise RowError(f"profile {name or '(none)'} does not exist")
         names = known_ports(ports, hardware)
-        return names, number_range(numbers, high), profiles.get(name)
+        return names, number_range(numbers, high), name, profiles.get(name)
 
-    found: dict[str, dict[int, BufferProfile]] = {}
-    for ports, numbers, profile in sorted(reader.rows(table, parse).values(), key=lambda row: -len(row[1])):
+    found: PortObjects = {}
+    for ports, numbers, name, profile in sorted(reader.rows(table, parse).values(), key=lambda row: -len(row[1])):
         for port in ports:
-            found.setdefault(port, {}).update({n: profile for n in numbers if profile is not None and n < 8})
+            found.setdefault(port, {}).update({n: (name, profile) for n in numbers if profile is not None and n < 8})
     return found
+
+
+def _profiles(objects: PortObjects, port: str) -> dict[int, BufferProfile]:
+    return {number: profile for number, (_, profile) in objects.get(port, {}).items()}
+
+
+def _names(objects: PortObjects) -> dict[str, dict[int, str]]:
+    return {port: {number: name for number, (name, _) in rows.items()} for port, rows in objects.items()}
 
 
 def _schedulers(reader: Reader, profile: Profile) -> dict[str, dict[int, SchedulerConfig]]:

@@ -21,6 +21,8 @@ Run = Callable[[list[str]], "tuple[int, str, str]"]
 
 RUNNING_CONFIG = ["sonic-cfggen", "-d", "--print-data"]
 PERSISTENT_CONFIG = "/etc/sonic/config_db.json"
+NEVER_REMOVED = {"LOOPBACK_INTERFACE": "Loopback0", "PFC_WD": "GLOBAL"}
+"""Rows that SONiC lets no patch remove, unless it removes the whole table (sonic-utilities `gu_common.py`)."""
 
 
 class ConfigDbError(Exception):
@@ -111,7 +113,9 @@ def apply_wanted(running: Mapping[str, Any], wanted: Wanted) -> Tables:
 def _wanted_rows(found: Mapping[str, Row], table: str, wanted: Wanted) -> dict[str, Row]:
     """One table as it shall be."""
     if table in wanted.exact:
-        return dict(wanted.exact[table] or {})
+        rows = dict(wanted.exact[table] or {})
+        never = NEVER_REMOVED.get(table, "")
+        return {never: found[never], **rows} if rows and never in found else rows
     named = wanted.tables.get(table, {})
     patterns = list(wanted.absent.get(table, ()))
     kept = {key: row for key, row in found.items()

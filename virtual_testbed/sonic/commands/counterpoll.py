@@ -34,13 +34,15 @@ class Counters:
     refusal: str = ""
 
 
+_ANY = 2**31
+"""SONiC looks at no limit there."""
 _SUBCOMMANDS = {
     "queue": Counters("Queue", ("QUEUE",)),
     "port": Counters("Port", ("PORT",)),
     "port-buffer-drop": Counters("Port buffer drop ", ("PORT_BUFFER_DROP",), 30_000, 300_000),
     "phy": Counters("PHY", ("PORT_PHY_ATTR",)),
     "pg-drop": Counters("Ingress PG drop", ("PG_DROP",), 1_000),
-    "rif": Counters("RIF", ("RIF",), 0, sys.maxsize),
+    "rif": Counters("RIF", ("RIF",), 0, _ANY),
     "watermark": Counters("Watermark", ("QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK"), 1_000, 60_000),
     "acl": Counters("ACL", ("ACL",), 1_000),
     "tunnel": Counters("Tunnel", ("TUNNEL",)),

@@ -46,14 +46,20 @@ def interface_status(switch: SwitchContext, interface: str | None) -> None:
 
 
 def negotiation_status(switch: SwitchContext, interface: str | None) -> None:
-    """Print ports, none of which negotiates anything; of an unknown one none."""
+    """Print what ports are told to negotiate; of an unknown one nothing."""
     rows = read_config(switch.config, "PORT").get("PORT", {})
     ports = [port for port in sorted(rows, key=natural) if interface in (None, port)]
     with switch.connect("APPL_DB") as appl:
         states = read_fields(appl, [f"PORT_TABLE:{port}" for port in ports], ["oper_status"])
-    print(table([[port, "N/A", _speed(str(rows[port].get("speed", "N/A"))), "N/A", "N/A", "N/A", "N/A",
-                  state.get("oper_status", "down"), rows[port].get("admin_status", "down")]
-                 for port, state in zip(ports, states)], _NEGOTIATION))
+    shown = []
+    for port, state in zip(ports, states):
+        row = rows[port]
+        modes = {"N/A": "N/A", "on": "enabled"}
+        shown.append([port, modes.get(str(row.get("autoneg", "N/A")), "disabled"), _speed(str(row.get("speed", "N/A"))),
+                      row.get("adv_speeds", "N/A"), "N/A", row.get("interface_type", "N/A"),
+                      row.get("adv_interface_types", "N/A"), state.get("oper_status", "down"),
+                      row.get("admin_status", "down")])
+    print(table(shown, _NEGOTIATION))
 
 
 def _members(config: Config) -> dict[str, list[str]]:

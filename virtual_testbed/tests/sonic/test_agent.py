@@ -436,6 +436,12 @@ def objects(redis, kind):
         return {key: databases.read_hash(connection, key) for key in keys}
 
 
+def of_queues(redis):
+    """The buffer profile of each queue that has one, by their object ids."""
+    return {key.rpartition("QUEUE:")[2]: fields["SAI_QUEUE_ATTR_BUFFER_PROFILE_ID"]
+            for key, fields in objects(redis, "QUEUE").items()}
+
+
 def test_profiles_are_in_asic_db(agent, redis, config_db):
     config = databases.read_config(config_db)
     databases.write_config(config_db, {**config, **qos_tables(config, load_profile(HWSKU))})
@@ -464,13 +470,20 @@ def test_profiles_are_in_asic_db(agent, redis, config_db):
                  for key, fields in objects(redis, "INGRESS_PRIORITY_GROUP").items()}
     assert {of_groups[groups[f"Ethernet0:{group}"]] for group in (3, 4)} == {oid}
     assert of_groups[groups["Ethernet0:0"]] != oid and groups["Ethernet0:5"] not in of_groups
-    for key in ("Ethernet0|three", "Ethernet0|0-999999999", "Ethernet5|3", "Ethernet0"):
+    lossy = of_queues(redis)[queues["Ethernet0:5"]]
+    for key in ("Ethernet0|three", "Ethernet0|4-999999999", "Ethernet5|3", "Ethernet0", "Ethernet0|3-7"):
         databases.change_row(config_db, "BUFFER_QUEUE", key, {"profile": "egress_lossy_profile"})
+    databases.change_row(config_db, "BUFFER_QUEUE", "Ethernet0|4", {"profile": "nothing"})
+    for name, pool in (("\udcff", "egress_lossy_pool"), ("lost", "nowhere")):
+        databases.change_row(config_db, "BUFFER_PROFILE", name, {"pool": pool, "size": "0", "dynamic_th": "1"})
+    databases.change_row(config_db, "WRED_PROFILE", "odd", {"ecn": "ecn_nothing"})
     agent.apply_configuration()
+    assert len(objects(redis, "BUFFER_PROFILE")) == len(profiles) + 1, "not of one whose pool does not exist"
+    assert len(objects(redis, "WRED")) == 1
     assert row(redis, "APPL_DB", "BUFFER_QUEUE_TABLE:Ethernet0:3-4") == {"profile": "egress_lossless_profile"}
-    of_queues = {key.rpartition("QUEUE:")[2]: fields["SAI_QUEUE_ATTR_BUFFER_PROFILE_ID"]
-                 for key, fields in objects(redis, "QUEUE").items()}
-    assert of_queues[queues["Ethernet0:3"]] == of_queues[queues["Ethernet4:4"]] != of_queues[queues["Ethernet0:5"]]
+    found = of_queues(redis)
+    assert found[queues["Ethernet0:3"]] == found[queues["Ethernet0:4"]] == found[queues["Ethernet4:4"]], "the narrowest"
+    assert found[queues["Ethernet0:5"]] == found[queues["Ethernet0:7"]] == lossy != found[queues["Ethernet0:3"]]
     databases.change_row(config_db, "WRED_PROFILE", "AZURE_LOSSLESS", None)
     databases.change_row(config_db, "BUFFER_PG", "Ethernet0|0", None)
     agent.apply_configuration()

@@ -160,11 +160,16 @@ def test_interface_status_as_sonic_mgmt_reads_it(run):
     assert len(run("show interfaces status Ethernet5").splitlines()) == 2, "of an unknown port no row, as in SONiC"
 
 
-def test_no_port_negotiates(run):
+def test_what_ports_negotiate(run):
     header, _, row = run("show interfaces autoneg status Ethernet4").splitlines()
     assert "Auto-Neg Mode" in header
     assert row.split() == ["Ethernet4", "N/A", "100G", "N/A", "N/A", "N/A", "N/A", "up", "up"]
     assert len(run("show int autoneg status").splitlines()) == 2 + 32
+    run("sonic-db-cli CONFIG_DB hset 'PORT|Ethernet4' autoneg off adv_speeds 40000,100000")
+    row = run("show interfaces autoneg status Ethernet4").splitlines()[2]
+    assert row.split()[1:5] == ["disabled", "100G", "40000,100000", "N/A"]
+    run("sonic-db-cli CONFIG_DB hset 'PORT|Ethernet4' autoneg on")
+    assert "enabled" in run("show interfaces autoneg status Ethernet4")
 
 
 def test_watchdog_is_started_shown_and_stopped(qos):

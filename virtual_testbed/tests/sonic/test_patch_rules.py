@@ -42,6 +42,7 @@ def test_asics():
     (add("/BUFFER_PROFILE/pg_lossless_100000_5m_profile/dynamic_th", "1"), "BUFFER_PROFILE"),
     (add("/BUFFER_PROFILE", {"egress_lossy_profile": {"pool": "x"}}), "BUFFER_PROFILE"),
     (replace("/WRED_PROFILE/AZURE_LOSSLESS/green_min_threshold"), ""),
+    ({"op": "move", "from": "/BUFFER_PROFILE/yours", "path": "/BUFFER_PROFILE/mine"}, "BUFFER_PROFILE"),
     (add("/BUFFER_PROFILE/mine", {"pool": "ingress_lossless_pool", "size": "0"}), ""),
     ({"op": "remove", "path": "/BUFFER_PROFILE/pg_lossless_100000_5m_profile"}, ""),
     (replace("/WRED_PROFILE/AZURE_LOSSLESS/red_min_threshold"), ""), ({"op": "remove", "path": "/WRED_PROFILE"}, ""),
@@ -79,5 +80,7 @@ def test_times_of_the_watchdog_are_not_shorter_than_its_polls():
     assert violations({"PFC_WD": ports}) == violations({}) == []
     assert violations({"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, **ports}}) == []
     assert violations({"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "400"}, **ports}}) == [
-        "Data Loading Failed:detection_time must be greater than or equal to POLL_INTERVAL (Ethernet4: 200 ms)"]
+        "Data Loading Failed:detection_time must be greater than or equal to POLL_INTERVAL (Ethernet4: 200 ms, "
+        "POLL_INTERVAL: 400)"]
     assert len(violations({"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "410"}, **ports}})) == 3
+    assert len(violations({"PFC_WD": {"GLOBAL": {"BIG_RED_SWITCH": "enable"}, **ports}})) == 3
