@@ -301,7 +301,7 @@ def test_nothing_to_run_is_an_error(checkout: Path, tmp_path: Path, monkeypatch:
 
 def test_examples_are_understood() -> None:
     lines = [re.split(r"\s{3,}", line.strip())[0] for line in EXAMPLES.splitlines() if line.startswith("  python")]
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         assert parser().parse_args(shlex.split(line)[3:]).checkout == "~/sonic-mgmt"
 
