@@ -303,3 +303,19 @@ def test_their_lossless_test_judges_a_virtual_switch(tmp_path: Path, testbed: st
     report = json.loads(next(tmp_path.glob("upstream-*/upstream.json")).read_text(encoding="utf-8"))
     assert ended.returncode == status, ended.stdout + ended.stderr
     assert [row["result"] for row in report["tests"]] == [result] and report["unchanged"]
+
+
+@pytest.mark.slow("three virtual testbeds, an environment of another Python, four tests of another suite: minutes")
+@pytest.mark.skipif(not SONIC_MGMT, reason="SONIC_MGMT (a checkout of sonic-mgmt) is not set")
+@pytest.mark.parametrize("words, test, results, status", [
+    (["--ixnetwork"], ONE_SWITCH[1], [PASSED], 0),
+    (["--ixnetwork", "--fault", "pause-ignored@*"], ONE_SWITCH[1], [FAILED], 1),
+    (["--habit", "sends-what-was-held"], "test_multidut_pfcwd_all_to_all", [PASSED, PASSED], 0)])
+def test_their_tests_judge_a_virtual_switch_through_ixnetwork(tmp_path: Path, words: list[str], test: str,
+                                                              results: list[str], status: int) -> None:
+    """All to all counts on it that a chassis sends what PFC held."""
+    ended = subprocess.run([sys.executable, "-m", "scripts.upstream", SONIC_MGMT, "--tests", test, "--results",
+                            str(tmp_path), *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    report = json.loads(next(tmp_path.glob("upstream-*/upstream.json")).read_text(encoding="utf-8"))
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    assert [row["result"] for row in report["tests"]] == results and report["unchanged"]
