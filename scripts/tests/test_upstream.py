@@ -3,12 +3,14 @@ Python 3.12 are, one of its tests on a good switch and on a broken one."""
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +18,10 @@ from types import SimpleNamespace
 import pytest
 
 from scripts.suite import REFUSED
-from scripts.testbeds import TESTBED_FILE, Failure, Refusal
+from scripts.testbeds import TESTBED_FILE, Failure, Refusal, files_of
 from scripts.upstream import __main__ as command
 from scripts.upstream import python_3_12
-from scripts.upstream.options import EXAMPLES, check, parser
+from scripts.upstream.options import EXAMPLES, UpstreamRequest, check, parser
 from scripts.upstream.running import TheirRun, their_command, their_environment, unused_ports
 from scripts.upstream.table import (
     ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, OutcomeRow, UpstreamSession, counts, one_line, table,
@@ -103,6 +105,27 @@ def test_a_chassis_has_the_habits_that_are_asked_for(checkout: Path, tmp_path: P
                           (["--ixnetwork", "--habit", "slow-stop", "--habit", "relinks"], ("slow-stop", "relinks"))):
         assert check(parser().parse_args([str(checkout), *words])).habits == habits, words
     assert refused(str(checkout), "--habit", "nix").startswith("habit 'nix': there is none of that name; habits are ")
+
+
+@pytest.mark.parametrize("habits", [None, (), ("slow-stop",)])
+def test_the_testbed_gets_the_habits_and_the_lab_ixnetwork(checkout: Path, tmp_path: Path,
+                                                           habits: tuple[str, ...] | None,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    options = parser().parse_args([str(checkout), "--results", str(tmp_path)])
+    wanted = UpstreamRequest(find_tree(str(checkout)), Path(), (), (), habits)
+    brought_up = []
+    written = []
+
+    @contextlib.contextmanager
+    def virtual_testbed(*arguments: object) -> Iterator[object]:
+        brought_up.append(arguments[-1])
+        yield files_of("vtb-t0", {"testbed_file": tmp_path / "testbed.yaml", "inventory": tmp_path / "vtb"})
+
+    monkeypatch.setattr(command, "virtual_testbed", virtual_testbed)
+    monkeypatch.setattr(command, "deploy", lambda *arguments: None)
+    monkeypatch.setattr(command, "run_theirs", lambda run, *arguments: written.append(run.ixnetwork))
+    command.measure(options, wanted, command.their_run(wanted, tmp_path, Path(), tmp_path))
+    assert brought_up == [habits] and written == [habits is not None]
 
 
 @pytest.mark.parametrize("habits, said", [
