@@ -3,12 +3,14 @@ Python 3.12 are, one of its tests on a good switch and on a broken one."""
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +18,10 @@ from types import SimpleNamespace
 import pytest
 
 from scripts.suite import REFUSED
-from scripts.testbeds import TESTBED_FILE, Failure, Refusal
+from scripts.testbeds import TESTBED_FILE, Failure, Refusal, files_of
 from scripts.upstream import __main__ as command
 from scripts.upstream import python_3_12
-from scripts.upstream.options import EXAMPLES, check, parser
+from scripts.upstream.options import EXAMPLES, UpstreamRequest, check, parser
 from scripts.upstream.running import TheirRun, their_command, their_environment, unused_ports
 from scripts.upstream.table import (
     ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, OutcomeRow, UpstreamSession, counts, one_line, table,
@@ -103,6 +105,27 @@ def test_a_chassis_has_the_habits_that_are_asked_for(checkout: Path, tmp_path: P
                           (["--ixnetwork", "--habit", "slow-stop", "--habit", "relinks"], ("slow-stop", "relinks"))):
         assert check(parser().parse_args([str(checkout), *words])).habits == habits, words
     assert refused(str(checkout), "--habit", "nix").startswith("habit 'nix': there is none of that name; habits are ")
+
+
+@pytest.mark.parametrize("habits", [None, (), ("slow-stop",)])
+def test_the_testbed_gets_the_habits_and_the_lab_ixnetwork(checkout: Path, tmp_path: Path,
+                                                           habits: tuple[str, ...] | None,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    options = parser().parse_args([str(checkout), "--results", str(tmp_path)])
+    wanted = UpstreamRequest(find_tree(str(checkout)), Path(), (), (), habits)
+    brought_up = []
+    written = []
+
+    @contextlib.contextmanager
+    def virtual_testbed(*arguments: object) -> Iterator[object]:
+        brought_up.append(arguments[-1])
+        yield files_of("vtb-t0", {"testbed_file": tmp_path / "testbed.yaml", "inventory": tmp_path / "vtb"})
+
+    monkeypatch.setattr(command, "virtual_testbed", virtual_testbed)
+    monkeypatch.setattr(command, "deploy", lambda *arguments: None)
+    monkeypatch.setattr(command, "run_theirs", lambda run, *arguments: written.append(run.ixnetwork))
+    command.measure(options, wanted, command.their_run(wanted, tmp_path, Path(), tmp_path))
+    assert brought_up == [habits] and written == [habits is not None]
 
 
 @pytest.mark.parametrize("habits, said", [
@@ -332,3 +355,19 @@ def test_their_lossless_test_judges_a_virtual_switch(tmp_path: Path, testbed: st
     report = json.loads(next(tmp_path.glob("upstream-*/upstream.json")).read_text(encoding="utf-8"))
     assert ended.returncode == status, ended.stdout + ended.stderr
     assert [row["result"] for row in report["tests"]] == [result] and report["unchanged"]
+
+
+@pytest.mark.slow("three virtual testbeds, an environment of another Python, four tests of another suite: minutes")
+@pytest.mark.skipif(not SONIC_MGMT, reason="SONIC_MGMT (a checkout of sonic-mgmt) is not set")
+@pytest.mark.parametrize("words, test, results, status", [
+    (["--ixnetwork"], ONE_SWITCH[1], [PASSED], 0),
+    (["--ixnetwork", "--fault", "pause-ignored@*"], ONE_SWITCH[1], [FAILED], 1),
+    (["--habit", "sends-what-was-held"], "test_multidut_pfcwd_all_to_all", [PASSED, PASSED], 0)])
+def test_their_tests_judge_a_virtual_switch_through_ixnetwork(tmp_path: Path, words: list[str], test: str,
+                                                              results: list[str], status: int) -> None:
+    """All to all counts on it that a chassis sends what PFC held."""
+    ended = subprocess.run([sys.executable, "-m", "scripts.upstream", SONIC_MGMT, "--tests", test, "--results",
+                            str(tmp_path), *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    report = json.loads(next(tmp_path.glob("upstream-*/upstream.json")).read_text(encoding="utf-8"))
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    assert [row["result"] for row in report["tests"]] == results and report["unchanged"]

@@ -52,11 +52,14 @@ def upstream(options: argparse.Namespace) -> int:
         copy = Path(scratch) / "sonic-mgmt"
         step(f"a copy of {wanted.tree.folder}, {wanted.tree.commit()}")
         copy_tree(wanted.tree, copy)
-        run = TheirRun(copy, python, wanted.names, folder, wanted.options, wanted.habits is not None,
-                       wanted.suites)
-        session = measure(options, wanted, run)
+        session = measure(options, wanted, their_run(wanted, copy, python, folder))
     is_same = state_of(wanted.tree) == before
     return conclude(options, wanted, session, folder, is_same, time.monotonic() - began)
+
+
+def their_run(wanted: UpstreamRequest, copy: Path, python: Path, folder: Path) -> TheirRun:
+    """The session of their pytest in a copy of the checkout, which leaves what it leaves in a folder."""
+    return TheirRun(copy, python, wanted.names, folder, wanted.options, wanted.habits is not None, wanted.suites)
 
 
 def measure(options: argparse.Namespace, wanted: UpstreamRequest, run: TheirRun) -> UpstreamSession:
