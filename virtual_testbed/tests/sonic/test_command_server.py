@@ -74,6 +74,19 @@ def _server(switch):
     return next(pid for pid in _below(switch.process.pid) if "sonic.command_server" in _stat(pid)[1])
 
 
+def _client(switch):
+    """The pid of the one client that there is."""
+    [client] = [pid for pid in _below(switch.process.pid) if "command_client.py" in _stat(pid)[1]]
+    return client
+
+
+def _passes_signals_on(client):
+    """Whether a client catches SIGTERM, as it does once its command has said that it starts. Before that, a client
+    whose server is killed does without."""
+    caught = re.search(r"^SigCgt:\s*([0-9a-f]+)$", Path(f"/proc/{client}/status").read_text(), re.MULTILINE)
+    return bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
 @contextlib.contextmanager
 def _waiting(switch, command):
     """A request whose command waits for input, run by the server: its process, the server's and the command's pid."""
@@ -83,6 +96,7 @@ def _waiting(switch, command):
         try:
             wait_until(lambda: len(_below(server)) == 1, "the server to run a command")
             [command] = _below(server)
+            wait_until(lambda: _passes_signals_on(_client(switch)), "the client to know that it runs")
             yield process, server, command
             wait_until(lambda: command not in _below(server), "the command to end and to be reaped")
         finally:
@@ -137,8 +151,7 @@ def test_input_reaches_a_command_that_the_server_runs(switch):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_ends_a_command_as_it_ends_a_program(switch, words, number):
     with _waiting(switch, f"{words}{WAITS}; echo $?") as (process, server, command):
-        [client] = [pid for pid in _below(switch.process.pid) if "command_client.py" in _stat(pid)[1]]
-        os.kill(client, number)
+        os.kill(_client(switch), number)
         wait_until(lambda: command not in _below(server), "the command to end before its input does")
         output, errors = process.communicate(timeout=60)
         assert output.split()[-1:] == [b"%d" % (128 + number)], errors.decode()
