@@ -107,7 +107,8 @@ class ChangeWatch:
 
     def take_removed(self) -> set[str]:
         """The rows that were removed since the last call, whether they are there again or not: `PORT|Ethernet0`."""
-        removed, self._removed = self._removed, set()
+        removed = self._removed
+        self._removed = set()
         return removed
 
     def close(self) -> None:
@@ -392,7 +393,8 @@ class SonicAgent:
         """The ports whose lossless groups buffermgrd looks at: what it goes by is not what it was, or it has forgotten
         it, as their row of PORT_QOS_MAP was removed. None: all of them.
         """
-        before, self._derived_by = self._derived_by, reasons(config)
+        before = self._derived_by
+        self._derived_by = reasons(config)
         if starts:
             return None
         return {port for port, by in self._derived_by.items()

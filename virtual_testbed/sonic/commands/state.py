@@ -13,6 +13,8 @@ from virtual_testbed.sonic.databases import Config, natural, read_config, read_f
 
 _FEATURE_COLUMNS = {"state": "State", "auto_restart": "AutoRestart", "set_owner": "SetOwner"}
 _STATUS = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
+_MODES = {"N/A": "N/A", "on": "enabled"}
+"""Of negotiation, as `autoneg` of a port says it; whatever else it says is `disabled`."""
 _NEGOTIATION = ["Interface", "Auto-Neg Mode", "Speed", "Adv Speeds", "Rmt Adv Speeds", "Type", "Adv Types", "Oper",
                 "Admin"]
 
@@ -54,8 +56,8 @@ def negotiation_status(switch: SwitchContext, interface: str | None) -> None:
     shown = []
     for port, state in zip(ports, states):
         row = rows[port]
-        modes = {"N/A": "N/A", "on": "enabled"}
-        shown.append([port, modes.get(str(row.get("autoneg", "N/A")), "disabled"), _speed(str(row.get("speed", "N/A"))),
+        mode = _MODES.get(str(row.get("autoneg", "N/A")), "disabled")
+        shown.append([port, mode, _speed(str(row.get("speed", "N/A"))),
                       row.get("adv_speeds", "N/A"), "N/A", row.get("interface_type", "N/A"),
                       row.get("adv_interface_types", "N/A"), state.get("oper_status", "down"),
                       row.get("admin_status", "down")])
