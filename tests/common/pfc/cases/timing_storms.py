@@ -271,13 +271,16 @@ def most_passed(run: StormsRun, plan: FlowPlan) -> int:
 
 def most_passed_in_all(run: StormsRun, storm: str) -> int:
     """The same of all tested flows together: what the line takes in that time and the frame that is under way, less the
-    whole frames that each background flow sends in it at its rate; one turn of a queue for those that come late."""
+    whole frames that each background flow sends in it at its rate; one turn of a queue for those that come late. A
+    frame of each tested flow may come first at the sender, whose line is full: while these leave, background waits."""
     if not run.exact:
         return 0
     speed = run.subject.pair.speed_mbps
-    background = run.flows(f"{storm} begun", Role.BACKGROUND)
-    others = [floor(response_s(run) * flow.plan.rate(speed)) for flow in background]
-    return floor(response_s(run) * line_rate_fps(FRAME_BYTES, speed)) + run.turn_frames + 1 - sum(others)
+    line = line_rate_fps(FRAME_BYTES, speed)
+    others = [flow.plan.rate(speed) for flow in run.flows(f"{storm} begun", Role.BACKGROUND)]
+    waiting = ceil(len(run.tested) * sum(others) / line)
+    sent_by_others = sum(floor(response_s(run) * rate) for rate in others) - waiting
+    return floor(response_s(run) * line) + run.turn_frames + 1 - sent_by_others
 
 
 def least_resumed(run: StormsRun, storm: str, plan: FlowPlan) -> int:

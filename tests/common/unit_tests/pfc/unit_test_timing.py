@@ -140,15 +140,24 @@ TEST_FLOW = FlowPlan("test", Role.TEST, 3, 1024, 25.0)
 
 
 @pytest.mark.parametrize(("speed", "cable_m", "of_it", "of_all"), [
-    (100_000, 5, 9, 17), (100_000, 40, 10, 22), (400_000, 300, 52, 107), (25_000, 5, 4, 8),
+    (100_000, 5, 9, 18), (100_000, 40, 10, 23), (400_000, 300, 52, 108), (25_000, 5, 4, 9),
 ])
 def test_a_storm_lets_pass_what_a_flow_sends_in_the_response_time(speed, cable_m, of_it, of_all):
     """100 Gb/s: 394 quanta, 2 x 25 ns and 6.7 ns are 2.074 us, 24.8 frames of the line; a fourth of it, a turn of 2 and
-    one under way are 9; all of it, a turn and one, less 2 of each background flow, 17."""
+    one under way are 9; all of it, a turn and one, less 2 of each background flow but 1 that waits, 18."""
     run = passing(speed, cable_m)
     assert (most_passed(run, TEST_FLOW), most_passed_in_all(run, "storm 1")) == (of_it, of_all), "frames"
     late = passing(speed, cable_m, exact=False)
     assert most_passed(late, TEST_FLOW) == most_passed_in_all(late, "storm 1") == 0, "counted when the storm has lasted"
+
+
+def test_background_waits_while_a_frame_of_each_tested_flow_leaves():
+    """Seven flows at 800 Gb/s beside one of 50 %: 60 frames of the line, a turn of 2 and one, less the 30 of the
+    background flow but 4 that wait while seven others leave their sender."""
+    run = passing(800_000)
+    only = {"b0": FlowStats(FlowPlan("b0", Role.BACKGROUND, 7, 1024, 50.0), True, 0, 0)}
+    run = dataclasses.replace(run, tested=tuple(range(7)), phases=run.phases | {"storm 1 begun": only})
+    assert most_passed_in_all(run, "storm 1") == 37, "frames"
 
 
 def test_a_flow_has_its_part_of_the_line_when_the_last_pause_has_lapsed():

@@ -10,7 +10,7 @@ from tests.common.pfc.cases.timing_storms import STORM_NAMES, StormsRun, times
 from tests.common.pfc.cases.watchdog.actions import _pauses_counted
 from tests.common.pfc.cases.watchdog.all_to_all import StormRound, both_rounds
 from tests.common.pfc.cases.watchdog.beside import pausing_nobody
-from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped, kept_lone_storm
+from tests.common.pfc.cases.watchdog.checks import WatchdogRun, is_dropped, kept_lone_storm, works_again
 from tests.common.pfc.cases.watchdog.held import WALL_TIMERS, WatchedStormsRun, validity
 from tests.common.pfc.cases.watchdog.overlapping import judge_congested
 from tests.common.pfc.cases.watchdog.repeated import brief_s, judge_brief
@@ -138,6 +138,15 @@ def test_what_a_storm_drops_is_about_its_port(action, storms_on, dropped):
     )
     found = {(flow.plan.enters, flow.plan.leaves) for flow in run.flows("stormed") if is_dropped(run, flow)}
     assert found == dropped, found
+
+
+@pytest.mark.parametrize("enters, leaves, where", [(FIRST, TX, FIRST), (TX, FIRST, FIRST), (TX, SECOND, SECOND)])
+def test_what_is_lost_after_a_storm_is_about_the_port_that_had_it(enters, leaves, where):
+    """Also of what comes in there, as the watchdog may go on dropping that; of other traffic the port it leaves by."""
+    phases = {"resumed": sent_all() | dict([data_flow(enters, leaves, DATA_FRAMES - 1)])}
+    run = WatchdogRun(SUBJECT, read(), read([FIRST]), read(), (3,), phases, Timers(DROP), QUEUES)
+    [check] = unmet(works_again(run))
+    assert check.name == "resumed" and f"{where} " in check.where, check.message
 
 
 @pytest.mark.parametrize("lasted_s, expected", [(3.5, []), (4.9, []), (5.1, ["storm-ended"] * 3)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from ...lab.generator import SETTLE_S
@@ -155,10 +156,15 @@ def is_dropped(run: WatchdogRun, flow: FlowStats) -> bool:
     return run.timers.action == DROP and (flow.plan.leaves in run.stormed_ports or comes_in)
 
 
+def at_storm(run: WatchdogRun, flow: FlowStats) -> Place:
+    """The priority of a flow, at the port with a storm that it leaves by, or comes in by: there the watchdog acts."""
+    stormed = [port for port in (flow.plan.leaves, flow.plan.enters) if port in run.stormed_ports]
+    return at_priority(run.subject, priority_of(flow), stormed[0]) if stormed else at_flow(run.subject, flow)
+
+
 def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> Iterator[Check]:
     """`drop`: no frame of a stormed priority gets out by a port with a storm or in; `forward`: all do. Everything else
-    passes, and no sender is held. What of the traffic of a port with a storm is lost, either way, is about that port,
-    where the watchdog acts.
+    passes, and no sender is held. What of the traffic of a port with a storm is lost, either way, is about that port.
 
     Args:
         run: the run.
@@ -166,11 +172,7 @@ def acted(run: WatchdogRun, when: str = "in the storm", passing: str = "") -> It
         passing: the same for test traffic that passes; empty: no other.
     """
     subject = run.subject
-
-    def at(flow: FlowStats) -> Place:
-        stormed = [port for port in (flow.plan.leaves, flow.plan.enters) if port in run.stormed_ports]
-        return at_priority(subject, priority_of(flow), stormed[0]) if stormed else at_flow(subject, flow)
-
+    at = partial(at_storm, run)
     for flow in run.flows("stormed", Role.TEST):
         if is_dropped(run, flow):
             yield from nothing_received("dropped-in-storm", subject, [flow], when, at)
@@ -212,7 +214,7 @@ def applied_again(run: WatchdogRun, when: str = "after the storm") -> Iterator[C
 def works_again(run: WatchdogRun, when: str = "after the storm") -> Iterator[Check]:
     """Data after the storm gets through, and no sender of it is held. `when`: for the messages."""
     data = run.flows("resumed")
-    yield from everything_received("resumed", run.subject, data, when)
+    yield from everything_received("resumed", run.subject, data, when, partial(at_storm, run))
     for flow in data:
         least = least_load(run.subject, flow.plan)
         what = f"frames {way(flow)}sent {when}"

@@ -26,8 +26,8 @@ from ..parts import CasePart, RunInParts, in_parts
 from ..storm_sequence import drain, pause_storm
 from ..validity import load_applied, lossy_in_background
 from .checks import (
-    DATA_S, FRAME_BYTES, WatchdogRun, acted, applied_again, detected, lead_s, no_other_storm, restored, storm_lasted,
-    undisturbed_while_watched, works_again,
+    DATA_S, FRAME_BYTES, WatchdogRun, acted, applied_again, at_storm, detected, lead_s, no_other_storm, restored,
+    storm_lasted, undisturbed_while_watched, works_again,
 )
 from .steps import (
     BACK_PERCENT, TIMERS, data_again, data_in_storms, early_flows, end_storms, watched_flows, watching_pair,
@@ -212,7 +212,8 @@ def judge(run: OverlappingRun) -> Iterator[Check]:
     yield from detected(replace(run, tested=run.others), "while its own storm went on")
     yield from acted(run, IN_LATER)
     recovered = run.flows("recovered")
-    yield from everything_received("resumed", run.subject, recovered, f"once its own storm had stopped, {IN_LATER}")
+    when = f"once its own storm had stopped, {IN_LATER}"
+    yield from everything_received("resumed", run.subject, recovered, when, partial(at_storm, run))
     yield from restored(run)
     yield from works_again(run, "after both storms")
 
