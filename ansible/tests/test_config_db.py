@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible.module_utils.pfc import config_db
-from ansible.module_utils.pfc.config_db import ConfigDbError, Wanted, apply_wanted, make_patch
+from ansible.module_utils.pfc.config_db import NEVER_REMOVED, ConfigDbError, Wanted, apply_wanted, make_patch
+from virtual_testbed.sonic import patch_rules
 
 FOUND = {"VLAN": {"Vlan1": {"vlanid": "1"}},
          "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}, "Ethernet4": {}},
@@ -126,3 +127,9 @@ def test_a_command_gets_its_file_and_the_file_is_gone_afterwards(tmp_path, monke
         config_db.run_with_file(run, ["config", "load"], {"a": 1}, ["-y"])
     assert seen == [(["config", "load"], {"a": 1}, ["-y"])]
     assert not list(tmp_path.iterdir())
+
+
+def test_the_rows_that_no_patch_removes_are_those_that_the_virtual_switch_refuses_to_remove():
+    """Of a table with a field of such a row it is the row that stays."""
+    refused = {tuple(path.split("/")[1:3]) for path in patch_rules.NEVER_REMOVED}
+    assert refused == set(NEVER_REMOVED.items()), refused

@@ -21,8 +21,6 @@ UNKNOWN = "unknown"
 NEVER_REMOVED = ("/PFC_WD/GLOBAL/POLL_INTERVAL", "/PFC_WD/GLOBAL", "/LOOPBACK_INTERFACE/Loopback0")
 _FILE = Path(__file__).with_name("vendor") / "host/generic_config_updater/gcu_field_operation_validators.conf.json"
 _OF_PROFILES = "buffer_profile_config_update_validator"
-_ROW = 2
-"""Parts of a path that names a row: its table, its key."""
 Step = Mapping[str, Any]
 Rules = Iterable[Mapping[str, Any]]
 
@@ -79,16 +77,17 @@ def _is_as_long(time_ms: str, poll_ms: str) -> bool:
 
 
 def _is_allowed(step: Step, table: str, validator: str, asic: str, release: str) -> bool:
-    parts = str(step["path"]).lstrip("/").split("/")
-    is_of_profiles = validator == _OF_PROFILES
-    if is_of_profiles and len(parts) == _ROW:
-        return step["op"] in ("add", "remove", "replace")
-    keys = parts[1:] if is_of_profiles else [part for part in parts[1:] if not re.search("[0-9]", part)]
-    fields = _fields("/".join(keys).lower(), step.get("value"))
-    if is_of_profiles:
-        fields = [field.rpartition("/")[2] for field in fields]
+    operation = str(step["op"])
+    _, *parts = str(step["path"]).lstrip("/").split("/")
+    if validator == _OF_PROFILES:
+        if len(parts) == 1:
+            return operation in ("add", "remove", "replace")
+        fields = [field.rpartition("/")[2] for field in _fields("/".join(parts).lower(), step.get("value"))]
+    else:
+        named = [part for part in parts if not re.search("[0-9]", part)]
+        fields = _fields("/".join(named).lower(), step.get("value"))
     rules = _file()["tables"][table]["validator_data"]["rdma_config_update_validator"].values()
-    return all(_has_rule(rules, field, str(step["op"]), asic, release) for field in fields)
+    return all(_has_rule(rules, field, operation, asic, release) for field in fields)
 
 
 def _fields(path: str, value: object) -> list[str]:
