@@ -3,7 +3,7 @@ what follows from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -94,3 +94,15 @@ def divide(wanted: Mapping[int, Fraction], schedulers: Mapping[int, Scheduler]) 
         left -= sum(content.values())
         waiting = {queue: weight for queue, weight in waiting.items() if queue not in content}
     return got
+
+
+def divide_beside(config_db: ConfigDb, qos: PortQos, full: Collection[int], percent: int) -> dict[int, Fraction]:
+    """Priority -> its part of the line while these have more than enough waiting, and all others that some DSCP value
+    reaches send so much of the line together: light ones get less than they send. Empty where the switch's schedulers
+    do not say it."""
+    others = qos.others(full)
+    wanted = {priority: Fraction(percent, 100 * len(others)) for priority in others} | dict.fromkeys(full, Fraction(1))
+    try:
+        return divide(wanted, {priority: read_scheduler(config_db, qos, priority) for priority in wanted})
+    except QualificationError:
+        return {}

@@ -27,6 +27,7 @@ from .data_loads import DataLoad, data_flows
 from .flows import later
 from .pause_counts import pauses_counted
 from .pause_pattern import WINDOW_EXACT_S, Pauses, beside_global, same_classes
+from .scheduler_shares import divide_beside
 from .storm_sequence import drain
 from .targets import all_lossless, each_lossless
 from .validity import load_applied, storm_stopped, undisturbed
@@ -215,6 +216,7 @@ class TimingRun(CaseRun):
 
 def measure(lab: Lab, course: Course, target: Target, before: DutCounters) -> TimingRun:
     """Each storm in turn, with data of its own."""
+    course = fitted(lab, course, target)
     traffic = timed_traffic(lab, course, target)
     phases: dict[str, Stats] = {}
     with sending(lab, traffic):
@@ -222,6 +224,19 @@ def measure(lab: Lab, course: Course, target: Target, before: DutCounters) -> Ti
             phases |= _send(lab, traffic, window)
     after = settled_counters(lab)
     return TimingRun(lab.subject, before, after, after, target, phases, course, window_s(lab), lab.clock.exact)
+
+
+def fitted(lab: Lab, course: Course, target: Target) -> Course:
+    """The course, where it fills the line with no more background than the lightest queue gets by its weight: what of
+    it waited would leave in pauses, and cost test traffic nothing."""
+    parts = divide_beside(lab.config_db, lab.subject.qos, target, course.background_percent)
+    others = [parts[priority] for priority in lab.subject.qos.others(target) if parts]
+    given = min(others, default=Fraction(1)) * 100 * len(others)
+    if not others or not course.fills_the_line or given >= course.background_percent:
+        return course
+    background = max(1, floor(given))
+    more = course.background_percent - background
+    return replace(course, test_percent=course.test_percent + more, background_percent=background)
 
 
 def _send(lab: Lab, traffic: Traffic, window: Window) -> dict[str, Stats]:

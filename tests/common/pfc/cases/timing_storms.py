@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -25,11 +25,11 @@ from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
 from .data_loads import DataLoad, data_flows
-from .scheduler_shares import HEAVIEST, read_scheduler, turn_frames
+from .scheduler_shares import HEAVIEST, divide_beside, read_scheduler, turn_frames
 from .storm_length import storm_held
 from .storm_sequence import drain, pause_storm
 from .pause_counts import pauses_counted
-from .timing import EDGE_FRAMES, load_tolerance
+from .timing import EDGE_FRAMES, load_tolerance, staggered
 from .targets import all_lossless
 from .validity import load_applied, storm_stopped, undisturbed
 
@@ -109,12 +109,14 @@ class StormsRun(CaseRun):
         exact: whether they lasted exactly so long.
         cable_m: length of the cable of the port under test.
         turn_frames: the most frames that a turn of a tested queue has.
+        parts: priority -> its part of the line while all tested ones have more than enough waiting; empty: not known.
     """
 
     times: Times
     exact: bool
     cable_m: int = CABLE_M
     turn_frames: int = TURN_FRAMES
+    parts: Mapping[int, Fraction] = field(default_factory=dict)
 
     @property
     def storms(self) -> list[FlowStats]:
@@ -145,7 +147,8 @@ def measure(lab: Lab, target: Target, before: DutCounters) -> StormsRun:
     cable_m = cable_metres(said_cable_length(lab.config_db, lab.port))
     return StormsRun(
         lab.subject, before, after, after, target, phases, lasting, lab.clock.exact,
-        CABLE_M if cable_m is None else cable_m, longest_turn(lab, target)
+        CABLE_M if cable_m is None else cable_m, longest_turn(lab, target),
+        divide_beside(lab.config_db, lab.subject.qos, target, LOAD_PERCENT)
     )
 
 
@@ -162,10 +165,10 @@ def longest_turn(lab: Lab, target: Target) -> int:
 
 def storm_traffic(lab: Lab, target: Target, lasting: Times) -> Traffic:
     """A storm for each time, and data that fills the line."""
-    data = data_flows(lab, [
+    data = staggered(lab, data_flows(lab, [
         DataLoad(f"{role.value} flow", role, priorities, LOAD_PERCENT, lasting.data, FRAME_BYTES)
         for role, priorities in ((Role.TEST, target), (Role.BACKGROUND, lab.subject.qos.others(target)))
-    ])
+    ]))
     storm = pause_storm(lab, target)
     storms = [replace(storm, name=f"{number} {storm.name}") for number in range(1, TIMES + 1)]
     return lab.builder.build([*storms, *data])
@@ -240,7 +243,7 @@ def _around(run: StormsRun, storm: str) -> Iterator[Check]:
         name = flow.plan.name
         place = at_priority(run.subject, priority_of(flow))
         passed = stopped[name].frames_rx - flow.frames_rx
-        yield at_most("stopped-in-time", place, most_passed(run, flow.plan), in_storm, passed)
+        yield at_most("stopped-in-time", place, most_passed(run, flow), in_storm, passed)
         least = least_resumed(run, storm, flow.plan)
         passed = over[name].frames_rx - stopped[name].frames_rx
         yield at_least("resumed", place, least, f"frames received within {run.times.gap:.4f} s after {storm}", passed)
@@ -260,24 +263,29 @@ def response_s(run: StormsRun) -> Fraction:
     return response_seconds(speed) + 2 * cable_seconds(run.cable_m) + 1 / line_rate_fps(PAUSE_FRAME_BYTES, speed)
 
 
-def most_passed(run: StormsRun, plan: FlowPlan) -> int:
-    """Frames of a tested flow that may arrive after a storm began: what its own rate brings in that time, one turn of
-    its queue, as queues are served in turns and not at once, and the frame that is under way at the end. By a clock
-    that is not exact they are counted when the storm has lasted for a while: none."""
+def most_passed(run: StormsRun, flow: FlowStats) -> int:
+    """Frames of a tested flow that may arrive after a storm began: what its own rate brings in that time, or, where
+    light background leaves it more, its part of the line, as some may wait since the storm before; one turn of its
+    queue, as queues are served in turns and not at once, and the frame that is under way at the end. By a clock that is
+    not exact they are counted when the storm has lasted for a while: none."""
     if not run.exact:
         return 0
-    return floor(response_s(run) * plan.rate(run.subject.pair.speed_mbps)) + run.turn_frames + 1
+    speed = run.subject.pair.speed_mbps
+    part = run.parts.get(priority_of(flow), Fraction(0)) * line_rate_fps(FRAME_BYTES, speed)
+    return floor(response_s(run) * max(flow.plan.rate(speed), part)) + run.turn_frames + 1
 
 
 def most_passed_in_all(run: StormsRun, storm: str) -> int:
     """The same of all tested flows together: what the line takes in that time and the frame that is under way, less the
-    whole frames that each background flow sends in it at its rate; one turn of a queue for those that come late. A
-    frame of each tested flow may come first at the sender, whose line is full: while these leave, background waits."""
+    whole frames that each background flow sends in it at its rate or, if that is less, by its part of the line; one
+    turn of a queue for those that come late. A frame of each tested flow may come first at the sender, whose line is
+    full: while these leave, background waits."""
     if not run.exact:
         return 0
     speed = run.subject.pair.speed_mbps
     line = line_rate_fps(FRAME_BYTES, speed)
-    others = [flow.plan.rate(speed) for flow in run.flows(f"{storm} begun", Role.BACKGROUND)]
+    others = [min(flow.plan.rate(speed), run.parts.get(priority_of(flow), Fraction(1)) * line)
+              for flow in run.flows(f"{storm} begun", Role.BACKGROUND)]
     waiting = ceil(len(run.tested) * sum(others) / line)
     sent_by_others = sum(floor(response_s(run) * rate) for rate in others) - waiting
     return floor(response_s(run) * line) + run.turn_frames + 1 - sent_by_others
@@ -285,13 +293,16 @@ def most_passed_in_all(run: StormsRun, storm: str) -> int:
 
 def least_resumed(run: StormsRun, storm: str, plan: FlowPlan) -> int:
     """Frames of a flow that must arrive in the gap after a storm: its part of the line, from when the last pause has
-    lapsed and the port has had its response time; more of it waits than the line takes. By a clock that is not exact
-    the last pause may have come as the storm ended, and the generator may have stopped it a second late."""
+    lapsed and the port has had its response time; more of it waits than the line takes. The last of several tested
+    queues waits for a turn of each other one. By a clock that is not exact the last pause may have come as the storm
+    ended, and the generator may have stopped it a second late."""
     speed = run.subject.pair.speed_mbps
     part = plan.rate(speed)
     if run.exact:
         frames = run.flows(f"{storm} over", Role.STORM)[0].frames_tx
-        return ceil(part * (Fraction(run.times.gap) - lapsed_s(speed, run.times, frames))) - EDGE_FRAMES
+        lost = held_s(speed, run.times, frames) + response_s(run)
+        of_turn = ceil(Fraction(run.turn_frames * (len(run.tested) - 1), len(run.tested)))
+        return ceil(part * (Fraction(run.times.gap) - lost)) - EDGE_FRAMES - of_turn
     lost = pause_seconds(MAX_QUANTA, speed) + response_seconds(speed) + START_LAG_S
     return ceil(part * (Fraction(run.times.gap) - lost) * (1 - load_tolerance(run))) - EDGE_FRAMES
 

@@ -6,14 +6,15 @@ from fractions import Fraction
 import pytest
 
 from tests.common.pfc.cases.congestion import (
-    WALL, LoadRun, SteadyWindow, _drop_bytes_agree, _drops_counted, _shares_of_senders, judge, offered_load, timing,
-    validity,
+    WALL, LoadRun, SteadyWindow, _back_pressure, _drop_bytes_agree, _drops_counted, _shares_of_senders, judge,
+    offered_load, timing, validity,
 )
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.frames import imix
 from tests.common.pfc.cases.loads import tx_port, with_room
 from tests.common.pfc.cases.switch_counters import OWN_FRAMES, DataCounters, PortCounts
+from tests.common.pfc.cases.timing import COURSES, PAUSE_LENGTH, THROTTLED, fitted
 from tests.common.pfc.cases.timing_storms import longest_turn
 from tests.common.pfc.lab.clock import WallClock
 from tests.common.pfc.lab.dut import Dut
@@ -50,6 +51,28 @@ def test_how_many_frames_a_turn_has(scheduler, frames):
     qos = replace(bench.subject.qos, dscps={**bench.subject.qos.dscps, 7: (56,)})  # its queue has no row
     bench = replace(bench, config_db=config_db, subject=replace(bench.subject, qos=qos))
     assert longest_turn(bench, (3, 4)) == frames, scheduler
+
+
+def weighted(lossy, lossless):
+    """A lab whose queues have these weights."""
+    bench = lab(100)
+    weights = {"scheduler.0": lossy, "scheduler.1": lossless}
+    rows = {name: {"type": "DWRR", "weight": str(weight)} for name, weight in weights.items()}
+    return replace(bench, config_db={**bench.config_db, "SCHEDULER": rows})
+
+
+@pytest.mark.parametrize(("lossy", "lossless", "test", "background"), [
+    (14, 15, 90, 10), (100, 1, 90, 10), (5, 90, 90, 10), (3, 90, 93, 7), (1, 80, 97, 3), (1, 100, 98, 2),
+])
+def test_background_beside_full_queues_is_no_more_than_its_weight_gives(lossy, lossless, test, background):
+    """Five of 1 beside two of 80 get 3.03 % together; SONiC's 14 beside 15 far more than 10 %."""
+    found = fitted(weighted(lossy, lossless), COURSES[PAUSE_LENGTH]((3, 4)), (3, 4))
+    assert (found.test_percent, found.background_percent) == (test, background), found
+
+
+def test_a_line_with_room_for_all_has_its_background_whatever_the_weights():
+    course = COURSES[THROTTLED]((3, 4))
+    assert fitted(weighted(1, 100), course, (3, 4)) == course, "75 % of the line"
 
 
 @pytest.mark.parametrize("line_percent", [100, 99, 98.5])
@@ -237,3 +260,19 @@ def test_a_sender_that_starves_beside_another_one(exact, got, status):
     run = LoadRun(bench.subject, read, read, read, (), {}, load, {3: 2000}, None, exact, senders)
     found = {check.where.split()[1]: check.status for check in _shares_of_senders(run)}
     assert found == {tx.port: Status.PASS, other.port: status}, (exact, got, found)
+
+
+@pytest.mark.parametrize(("percent", "lost", "exact", "passes"), [
+    (101, 0, True, True), (101, 1, True, False), (101, 0, False, False), (200, 0, True, False),
+])
+def test_what_the_buffer_has_room_for_needs_no_pauses(percent, lost, exact, passes):
+    """2.2 ms of 1 % too much at 100 Gb/s are 275 kB, of a whole line 27.5 MB, more than the buffer has; on hardware
+    nobody knows how long data came."""
+    bench = lab(100)
+    tx, read = bench.subject.pair.tx, bench.dut.counters()
+    times = SteadyWindow(0.001, 0.001) if exact else WALL
+    load = offered_load(bench, [IngressLoad(tx, (3,), percent, times.data_s)], times=times)
+    flow = FlowStats(FlowPlan("data", Role.TEST, 3, 1024, 101.0, enters=tx.port), False, 10**5, 10**5 - lost)
+    run = LoadRun(bench.subject, read, read, read, (), {"sent": {"data": flow}}, load, {}, None, exact)
+    [check] = _back_pressure(run)
+    assert (check.status is Status.PASS) == passes, check.message

@@ -129,7 +129,7 @@ def test_a_sender_is_let_go_before_its_own_pause_could_lapse():
 def passing(speed_mbps, cable_m=5, exact=True):
     """A run of storms with five background flows of 10 % each, and a test flow of 25 %."""
     background = {f"b{number}": FlowStats(FlowPlan(f"b{number}", Role.BACKGROUND, number, 1024, 10.0), True, 0, 0)
-                  for number in range(5)}
+                  for number in (0, 1, 2, 5, 6)}
     storm = {"storm": FlowStats(FlowPlan("storm", Role.STORM, None, 64, fps=5960), False, 6, 0)}
     subject = SimpleNamespace(pair=SimpleNamespace(speed_mbps=speed_mbps))
     phases = {"storm 1 begun": background, "storm 1 over": storm}
@@ -137,6 +137,7 @@ def passing(speed_mbps, cable_m=5, exact=True):
 
 
 TEST_FLOW = FlowPlan("test", Role.TEST, 3, 1024, 25.0)
+TEST_STATS = FlowStats(TEST_FLOW, True, 0, 0)
 
 
 @pytest.mark.parametrize(("speed", "cable_m", "of_it", "of_all"), [
@@ -146,9 +147,10 @@ def test_a_storm_lets_pass_what_a_flow_sends_in_the_response_time(speed, cable_m
     """100 Gb/s: 394 quanta, 2 x 25 ns and 6.7 ns are 2.074 us, 24.8 frames of the line; a fourth of it, a turn of 2 and
     one under way are 9; all of it, a turn and one, less 2 of each background flow but 1 that waits, 18."""
     run = passing(speed, cable_m)
-    assert (most_passed(run, TEST_FLOW), most_passed_in_all(run, "storm 1")) == (of_it, of_all), "frames"
+    assert (most_passed(run, TEST_STATS), most_passed_in_all(run, "storm 1")) == (of_it, of_all), "frames"
     late = passing(speed, cable_m, exact=False)
-    assert most_passed(late, TEST_FLOW) == most_passed_in_all(late, "storm 1") == 0, "counted when the storm has lasted"
+    assert most_passed(late, TEST_STATS) == 0, "counted when the storm has lasted"
+    assert most_passed_in_all(late, "storm 1") == 0, "counted when the storm has lasted"
 
 
 def test_background_waits_while_a_frame_of_each_tested_flow_leaves():
@@ -160,9 +162,21 @@ def test_background_waits_while_a_frame_of_each_tested_flow_leaves():
     assert most_passed_in_all(run, "storm 1") == 37, "frames"
 
 
+def test_light_background_leaves_more_of_the_line_to_flows_that_wait():
+    """Two tested flows that get 40 % each at 100 Gb/s, and five others 4 % each of the 10 % that they send: 24.8 frames
+    of the line are 9 of a flow, a turn of 2 and one under way; and 24 in all, a turn and one, of none of the others."""
+    parts = {3: Fraction(2, 5), 4: Fraction(2, 5), **dict.fromkeys((0, 1, 2, 5, 6), Fraction(1, 25))}
+    run = dataclasses.replace(passing(100_000), parts=parts)
+    assert (most_passed(run, TEST_STATS), most_passed_in_all(run, "storm 1")) == (12, 28), "frames"
+
+
 def test_a_flow_has_its_part_of_the_line_when_the_last_pause_has_lapsed():
-    """At 100 Gb/s: 2013.24 us of gap less 169.7 us at 2,993,295 frames a second, four frames less."""
-    assert least_resumed(passing(100_000), "storm 1", TEST_FLOW) == pytest.approx(5514, abs=1), "frames"
+    """At 100 Gb/s: 2013.24 us of gap less 169.8 us at 2,993,295 frames a second, four frames less, and one in which the
+    other tested flow has its turn; of seven with turns of nine frames eight."""
+    run = passing(100_000)
+    assert least_resumed(run, "storm 1", TEST_FLOW) == pytest.approx(5513, abs=1), "frames"
+    of_seven = dataclasses.replace(run, tested=tuple(range(7)), turn_frames=9)
+    assert least_resumed(run, "storm 1", TEST_FLOW) - least_resumed(of_seven, "storm 1", TEST_FLOW) == 7, "frames"
 
 
 @pytest.mark.parametrize(("off", "late_us"), [(0, 0), (0, 4), (0.005, 0), (-0.005, 2)])
