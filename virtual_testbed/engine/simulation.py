@@ -114,6 +114,7 @@ class Simulation:
     def _advance_evenly_to(self, time_ps: int) -> None:
         """Computes up to that instant, with stops where switches poll counters."""
         begin_ps = self.now_ps
+        made: dict[tuple[str, str], int] = {}  # switch and what was polled there -> when
         polls = {switch: dict(self._with_agent(switch, lambda agent: agent.due_polls(time_ps)))
                  for switch in self._factories}
         stops = {time_ps}.union(*polls.values())
@@ -124,16 +125,22 @@ class Simulation:
                 self._step_to(instant)
                 for switch, due in polls.items():
                     if instant in due:
+                        made.update({(switch, group): instant for group in due[instant]})
                         self._poll(switch, due.pop(instant))
         except SimulationLate:
-            self._poll_late(begin_ps, polls)
+            self._poll_late(begin_ps, polls, made)
             raise
 
-    def _poll_late(self, begin_ps: int, waiting: Mapping[str, Mapping[int, Collection[str]]]) -> None:
-        """Makes up for polls before now that were left out since later ones were to come, and shows all states."""
+    def _poll_late(self, begin_ps: int, waiting: Mapping[str, Mapping[int, Collection[str]]],
+                   made: Mapping[tuple[str, str], int]) -> None:
+        """Makes up for polls before now that were left out since later ones were to come, and shows all states. `made`:
+        those that were not.
+        """
         for switch, later in waiting.items():
             due = self._with_agent(switch, lambda agent: agent.due_polls(self.now_ps, begin_ps))
-            groups = set().union(*later.values()) & set().union(*due.values())
+            missed = {group for instant, groups in due.items() for group in groups
+                      if instant > made.get((switch, group), begin_ps)}
+            groups = missed & set().union(*later.values())
             if groups:
                 self._poll(switch, groups)
         self.publish()

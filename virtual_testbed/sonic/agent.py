@@ -32,7 +32,7 @@ from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.dynamic_buffers import in_effect, is_dynamic, memory_bytes
 from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.lossless_groups import Reasons, reasons
-from virtual_testbed.sonic.polling import STATISTICS, Intervals, polls_watchdog, read_intervals
+from virtual_testbed.sonic.polling import STATISTICS, TELEMETRY, Intervals, polls_watchdog, read_intervals
 from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
@@ -42,6 +42,7 @@ from virtual_testbed.sonic.restarts import (
     CONTAINERS, PORTS, SSH, Recovery, RestartRequest, restart_by_itself, unpowered,
 )
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
+from virtual_testbed.sonic.telemetry_timer import TelemetryTimer
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, SWITCH, is_aging_off, log_ports
 from virtual_testbed.sonic.watchdog_registration import TABLE as PFC_WD, Registrations, as_registered, registered
@@ -202,7 +203,8 @@ class SonicAgent:
 
     def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
         """The last poll of each counter group after the present instant (or `after_ps`), up to and including
-        `until_ps`: instant -> groups to poll then. Earlier ones would be overwritten before anybody can read them.
+        `until_ps`: instant -> groups to poll then. Earlier ones would be overwritten before anybody can read them;
+        but see `polling` of watermarks.
         """
         if self._lost or self._applied is None:
             return {}
@@ -253,6 +255,7 @@ class SonicAgent:
         self._applied = None
         self._watchdogs: Registrations = {}
         self._written = {}
+        self._timer = TelemetryTimer()
         self._lost = False
         self._shown = None
 
@@ -361,6 +364,8 @@ class SonicAgent:
         self._intervals = intervals.watching(poll_ms, before, self._network.now_ps)
         if is_watching:
             self._intervals = self._intervals.with_statistics()
+        self._timer = self._timer.told(config, self._network.now_ps)
+        self._intervals = self._intervals.ticking(self._timer)
         self._publish_configuration(config, translation)
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         maps = self._ids.maps(translation.config if only_buffers else None)
@@ -434,13 +439,16 @@ class SonicAgent:
         config = self._applied.config
         if STATISTICS in groups:
             self._written = self._states_now(config).watchdog
-            groups = set(groups) - {STATISTICS}
+        is_tick = TELEMETRY in groups
+        groups = set(groups) - {STATISTICS, TELEMETRY}
         counters = self._counters_now(parts_of(groups)) if groups else None
         self._hooks.now_ps = self._network.now_ps
         seen = self._states_now(config) if states or self._hooks.faults else None
         if seen is not None and self._hooks.faults:
             self._run_protocols(seen, config)
         try:
+            if is_tick:
+                self._counters.begin_period()
             if counters is not None:
                 self._counters.poll(groups, self._control_plane.added_to(counters), config)
                 if parts := watermark_parts(groups):

@@ -42,6 +42,12 @@ class Publisher:
         if commands:
             self._connection.transaction(commands)
 
+    def overwrite(self, hashes: Mapping[str, Hash]) -> None:
+        """Set fields of hashes that are not this publisher's alone (`publish_highest`). Raises DatabaseError."""
+        if hashes:
+            self._connection.transaction([
+                ("HSET", key, *(text for pair in fields.items() for text in pair)) for key, fields in hashes.items()])
+
     def drop_fields(self, key: str, names: Sequence[str]) -> None:
         """Remove fields of a hash that this publisher wrote."""
         known = self._written.get(key, {})

@@ -1,6 +1,8 @@
 """`show`: what SONiC shows of PFC, counters, ports and configuration (sonic-utilities `show/main.py`)."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from virtual_testbed.sonic.commands.context import run, this_switch
@@ -102,17 +104,26 @@ def queue_counters(interfacename: str | None, everything: bool, trim: bool, voq:
         queuestat.show(this_switch(), queuestat.QueueView(interfacename, columns, as_json, nonzero))
 
 
-@queue.group("watermark", cls=AliasedGroup)
-def queue_watermark() -> None:
-    """Show user WM for queues"""
+def _add_watermarks(group: click.Group, kinds: Mapping[str, str]) -> None:
+    """The groups `watermark` and `persistent-watermark`. `kinds`: command -> kind of `watermarkstat`."""
+    for which, name in (("user", "watermark"), ("persistent", "persistent-watermark")):
+        below = AliasedGroup(name, help=f"Show {which} WM")
+        for command, kind in kinds.items():
+            below.add_command(_watermark_command(command, kind, which))
+        group.add_command(below)
 
 
-@queue_watermark.command("unicast")
-@_namespace
-def queue_watermark_unicast(namespace: str | None) -> None:
-    """Show user WM for unicast queues"""
-    from virtual_testbed.sonic.commands import watermarkstat
-    watermarkstat.show(this_switch(), watermarkstat.QUEUE)
+def _watermark_command(name: str, kind: str, which: str) -> click.Command:
+    @click.command(name, help=f"Show {which} WM, {name}")
+    @_namespace
+    @click.option("-j", "--json", "as_json", is_flag=True, help="Display JSON output")
+    def show_watermark(namespace: str | None, as_json: bool) -> None:
+        from virtual_testbed.sonic.commands import watermarkstat
+        watermarkstat.show(this_switch(), watermarkstat.KINDS[kind], which == "persistent", as_json)
+    return show_watermark
+
+
+_add_watermarks(queue, {"unicast": "q_shared_uni", "multicast": "q_shared_multi", "all": "q_shared_all"})
 
 
 @cli.group("priority-group", cls=AliasedGroup)
@@ -120,25 +131,7 @@ def priority_group() -> None:
     """Show details of the PGs """
 
 
-@priority_group.group("watermark", cls=AliasedGroup)
-def priority_group_watermark() -> None:
-    """Show priority-group user WM"""
-
-
-@priority_group_watermark.command("headroom")
-@_namespace
-def priority_group_headroom(namespace: str | None) -> None:
-    """Show user headroom WM for pg"""
-    from virtual_testbed.sonic.commands import watermarkstat
-    watermarkstat.show(this_switch(), watermarkstat.PG_HEADROOM)
-
-
-@priority_group_watermark.command("shared")
-@_namespace
-def priority_group_shared(namespace: str | None) -> None:
-    """Show user shared WM for pg"""
-    from virtual_testbed.sonic.commands import watermarkstat
-    watermarkstat.show(this_switch(), watermarkstat.PG_SHARED)
+_add_watermarks(priority_group, {"headroom": "pg_headroom", "shared": "pg_shared"})
 
 
 @priority_group.group("drop", cls=AliasedGroup)
@@ -152,6 +145,23 @@ def priority_group_drop_counters(namespace: str | None) -> None:
     """Show dropped packets for priority-group"""
     from virtual_testbed.sonic.commands import watermarkstat
     watermarkstat.show(this_switch(), watermarkstat.PG_DROPS)
+
+
+@cli.group(cls=AliasedGroup)
+def watermark() -> None:
+    """Show details of watermark"""
+
+
+@watermark.group(cls=AliasedGroup)
+def telemetry() -> None:
+    """Show watermark telemetry info"""
+
+
+@telemetry.command("interval")
+def telemetry_interval() -> None:
+    """Show telemetry interval"""
+    from virtual_testbed.sonic.commands import watermarkcfg
+    watermarkcfg.show_interval(this_switch())
 
 
 @cli.group("buffer_pool", cls=AliasedGroup)
