@@ -41,7 +41,10 @@ class Agent(Protocol):
         """Takes over what was written to CONFIG_DB before the call; True when something changed."""
 
     def next_stage_ps(self) -> int | None:
-        """When something of a switch that restarts is up again, which `apply_configuration` has to see; None: never."""
+        """When something happens on a switch by itself, which `apply_configuration` has to see; None: never."""
+
+    def awaited_ps(self) -> int | None:
+        """Until when a command of the switch waits; None: none does."""
 
     def publish_states(self) -> None:
         """Writes the states that are visible without polling, as of now."""
@@ -77,6 +80,12 @@ class Simulation:
         """Simulated time."""
         return self._network.now_ps
 
+    @property
+    def awaited_ps(self) -> int | None:
+        """Until when a command of a switch waits, the one that waits the least long; None: none does."""
+        found = (agent.awaited_ps() for agent in self._agents.values())
+        return min((instant for instant in found if instant is not None), default=None)
+
     def refresh(self) -> None:
         """Applies the configuration changes made so far; a switch that changed shows its new state at once.
 
@@ -107,7 +116,7 @@ class Simulation:
             self.refresh()
 
     def _next_stage_ps(self) -> int | None:
-        """When something of a switch comes up next."""
+        """When something happens next on a switch by itself."""
         found = (self._with_agent(switch, lambda agent: agent.next_stage_ps()) for switch in self._factories)
         return min((instant for instant in found if instant is not None), default=None)
 

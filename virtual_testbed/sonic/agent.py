@@ -9,6 +9,7 @@ import contextlib
 import copy
 import dataclasses
 import datetime
+import json
 import logging
 import uuid
 from collections import Counter
@@ -32,6 +33,7 @@ from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.dynamic_buffers import in_effect, is_dynamic, memory_bytes
 from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.lossless_groups import Reasons, reasons
+from virtual_testbed.sonic.periods import PREFIX as PERIODS, Periods
 from virtual_testbed.sonic.polling import STATISTICS, TELEMETRY, Intervals, polls_watchdog, read_intervals
 from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
 from virtual_testbed.sonic.profile import load_profile
@@ -89,22 +91,33 @@ class ChangeWatch:
     def __init__(self, redis_socket: str) -> None:
         self._connection = databases.connect(redis_socket, "CONFIG_DB")
         self._removed: set[str] = set()
+        self._periods: set[str] = set()
         watched = [f"__keyspace@{databases.NUMBERS[name]}__:{keys}"
                    for name, keys in (("CONFIG_DB", "*"), ("ASIC_DB", SDK), ("ASIC_DB", SWITCH),
-                                      ("STATE_DB", RESTART_KEY))]
+                                      ("STATE_DB", RESTART_KEY), ("STATE_DB", f"{PERIODS}*"))]
         self._connection.send([("PSUBSCRIBE", *watched)])
         for _ in watched:
             self._connection.read()
 
     def seen(self) -> bool:
-        """True when something was written since the last call. Raises DatabaseError."""
+        """True when something was written since the last call, not counting periods. Raises DatabaseError."""
         self._connection.send([("PING",)])
         changed = False
         while (message := self._connection.read())[0] != "pong":
+            key = str(message[-2]).partition(":")[2]
+            if key.startswith(PERIODS):
+                self._periods.add(key)
+                continue
             changed = True
             if message[-1] == "del":
-                self._removed.add(str(message[-2]).partition(":")[2])
+                self._removed.add(key)
         return changed
+
+    def take_periods(self) -> set[str]:
+        """The rows of periods (`periods`) that were written or removed since the last call."""
+        periods = self._periods
+        self._periods = set()
+        return periods
 
     def take_removed(self) -> set[str]:
         """The rows that were removed since the last call, whether they are there again or not: `PORT|Ethernet0`."""
@@ -180,6 +193,7 @@ class SonicAgent:
             if self._is_written:
                 self._restart_if_asked()
             self._come_up()
+            self._time_periods()
             is_written = self._is_written
             self._is_written = False
             if self._recovery.is_down(PORTS):
@@ -196,10 +210,15 @@ class SonicAgent:
             return False
 
     def next_stage_ps(self) -> int | None:
-        """When something of a switch that restarts is up again, or crashes; None: never."""
+        """When something of a switch that restarts is up again, or crashes, or a command has waited; None: never."""
         crashes_ps = [instant for instant, _ in self._crashes]
-        due = [instant for instant in (self._recovery.next_ps(), *crashes_ps) if instant is not None]
+        due = [instant for instant in (self._recovery.next_ps(), self.awaited_ps(), *crashes_ps)
+               if instant is not None]
         return None if self._lost else min(due, default=None)
+
+    def awaited_ps(self) -> int | None:
+        """Until when a command of the switch waits, the one that waits the least long; None: none does."""
+        return None if self._lost else self._periods.next_ps()
 
     def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
         """The last poll of each counter group after the present instant (or `after_ps`), up to and including
@@ -235,7 +254,8 @@ class SonicAgent:
             for database in _EPHEMERAL:
                 with databases.connect(self._socket, database) as connection:
                     connection.call("FLUSHDB")
-            self._appl, self._asic_objects, counters, self._state, self._flex = (
+            self._periods = Periods(stack.enter_context(databases.connect(self._socket, "STATE_DB")))
+            self._appl, self._asic_objects, self._shown_counters, self._state, self._flex = (
                 stack.enter_context(contextlib.closing(Publisher(self._socket, name)))
                 for name in ("APPL_DB", "ASIC_DB", "COUNTERS_DB", "STATE_DB", "FLEX_COUNTER_DB"))
             if not databases.read_config(self._config):
@@ -246,7 +266,7 @@ class SonicAgent:
             self._hooks = Hooks(copy.deepcopy(self._faults))  # what a fault remembers is one start of one switch
             if not can_switch_aging(self._hooks, self._switch, self._profile):
                 self._asic.call("HSET", SDK, REFUSES, "yes")
-            self._counters = CountersDb(self._switch, counters, self._ids, self._hooks)
+            self._counters = CountersDb(self._switch, self._shown_counters, self._ids, self._hooks)
             if self._scripts:
                 queues = {self._ids.queue(*queue): queue for queue in self._ids.queues()}
                 self._decider = stack.enter_context(contextlib.closing(ScriptDecider(
@@ -310,6 +330,21 @@ class SonicAgent:
             self._note_restart(request)
         if self._recovery.take_due(self._network.now_ps):
             self._publish_restarts()
+
+    def _time_periods(self) -> None:
+        """Begin and end the periods that commands ask for. Raises DatabaseError."""
+        now_ps = self._network.now_ps
+        self._periods.pass_time(now_ps, self._look)
+        if asked := self._watch.take_periods():
+            self._periods.begin(asked, now_ps, self._look)
+
+    def _look(self) -> str:
+        """What ports show as of now, as JSON: as COUNTERS_DB has it, and their states."""
+        self._write((), states=True)
+        oids = [self._ids.port(port) for port in self._profile.ports]
+        return json.dumps({"COUNTERS": self._shown_counters.hashes("COUNTERS:", oids),
+                           "RATES": self._shown_counters.hashes("RATES:", oids),
+                           "PORT_TABLE": self._appl.hashes("PORT_TABLE:", self._profile.ports)})
 
     def _publish_restarts(self) -> None:
         """Write what is up and what is not, and the reboots so far. Raises DatabaseError."""

@@ -1,7 +1,7 @@
 """Writing one database of a switch: only what changed."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.counters import Hash
@@ -61,6 +61,10 @@ class Publisher:
         """Remove a hash that this publisher wrote."""
         if self._written.pop(key, None) is not None:
             self._connection.call("DEL", key)
+
+    def hashes(self, prefix: str, names: Iterable[str]) -> dict[str, Hash]:
+        """What this publisher has written of hashes: the end of the key -> fields."""
+        return {name: dict(self._written.get(prefix + name, {})) for name in names}
 
     def keys(self, prefix: str) -> list[str]:
         """Keys written so far that begin with `prefix`."""

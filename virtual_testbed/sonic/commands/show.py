@@ -339,10 +339,9 @@ def interfaces_counters(context: click.Context, /, printall: bool, interface: st
     """Show interface counters"""
     if context.invoked_subcommand is None:
         from virtual_testbed.sonic.commands import portstat
-        if period:
-            context.exit(portstat.refuse_period())
         columns = portstat.ALL if printall else portstat.STANDARD
-        portstat.show(this_switch(), portstat.View(columns, portstat.wanted(interface), as_json, non_zero=nonzero))
+        portstat.show(this_switch(), portstat.View(columns, portstat.wanted(interface), as_json, non_zero=nonzero,
+                                                   period_s=period))
 
 
 @interfaces_counters.command("errors")
@@ -366,14 +365,10 @@ def interfaces_counters_rates() -> None:
 @click.option("-j", "--json", "as_json", is_flag=True, help="Print in JSON format")
 @click.option("--nonzero", is_flag=True, help="Only display non zero counters")
 @_verbose
-@click.pass_context
-def interfaces_counters_fec(context: click.Context, /, period: int, as_json: bool, nonzero: bool,
-                            **ignored: object) -> None:
+def interfaces_counters_fec(period: int, as_json: bool, nonzero: bool, **ignored: object) -> None:
     """Show interface counters fec-stats"""
     from virtual_testbed.sonic.commands import portstat
-    if period:
-        context.exit(portstat.refuse_period())
-    portstat.show(this_switch(), portstat.View(portstat.FEC, as_json=as_json, non_zero=nonzero))
+    portstat.show(this_switch(), portstat.View(portstat.FEC, as_json=as_json, non_zero=nonzero, period_s=period))
 
 
 @interfaces_counters.command("trim")
@@ -381,14 +376,10 @@ def interfaces_counters_fec(context: click.Context, /, period: int, as_json: boo
 @click.option("-p", "--period", type=int, default=0)
 @click.option("-j", "--json", "as_json", is_flag=True, help="Print in JSON format")
 @_verbose
-@click.pass_context
-def interfaces_counters_trim(context: click.Context, /, interface: str | None, period: int, as_json: bool,
-                             verbose: bool) -> None:
+def interfaces_counters_trim(interface: str | None, period: int, as_json: bool, verbose: bool) -> None:
     """Show interface counters trim"""
     from virtual_testbed.sonic.commands import portstat
-    if period:
-        context.exit(portstat.refuse_period())
-    portstat.show(this_switch(), portstat.View(portstat.TRIM, portstat.wanted(interface), as_json))
+    portstat.show(this_switch(), portstat.View(portstat.TRIM, portstat.wanted(interface), as_json, period_s=period))
 
 
 @interfaces_counters.command("detailed")

@@ -56,6 +56,9 @@ class Agent:
     def next_stage_ps(self):
         return None
 
+    def awaited_ps(self):
+        return None
+
     def due_polls(self, until_ps, after_ps=None):
         if after_ps is not None:
             self.log.append(("missed", after_ps, until_ps))
