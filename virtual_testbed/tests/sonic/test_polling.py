@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from virtual_testbed.dataplane.model.counters import (PgCounters, QueueCounters, SwitchCounters, SwitchStates,
-                                                      WatchdogState)
+from virtual_testbed.dataplane.model.counters import (ALL_PARTS, PgCounters, QueueCounters, SwitchCounters,
+                                                      SwitchStates, WatchdogState)
 from virtual_testbed.engine.clock import RealtimeClock, VirtualClock
 from virtual_testbed.engine.simulation import Simulation
 from virtual_testbed.sonic import databases
@@ -18,6 +18,7 @@ from virtual_testbed.sonic.factory import factory_config
 from virtual_testbed.sonic.polling import DEFAULT_MS, read_intervals
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.tests.sonic.conftest import HWSKU, NAME, port_counters
+from virtual_testbed.tests.sonic.test_restarts import ask
 
 SECOND = 10**12
 TABLE = "FLEX_COUNTER_TABLE"
@@ -37,7 +38,7 @@ class CountingNetwork:
     def configure_switch(self, config):
         self.configs.append(config)
 
-    def clear_peaks(self, switch, parts):
+    def clear_peaks(self, switch, parts=ALL_PARTS):
         pass
 
     def advance_to(self, time_ps):
@@ -322,7 +323,7 @@ class LevelNetwork(CountingNetwork):
         self.peaks = {}
         self.cleared_ps = -1
 
-    def clear_peaks(self, switch, parts):
+    def clear_peaks(self, switch, parts=ALL_PARTS):
         self.cleared_ps = self.now_ps
 
     def switch_counters(self, switch, parts):
@@ -446,6 +447,17 @@ def test_another_interval_counts_from_the_next_tick_on(levels):
     databases.change_row(levels.config, "WATERMARK_TABLE", "TELEMETRY_INTERVAL", None)
     advance(levels, 1)
     assert ticks(levels, 350) == [210, 310], "that the row is removed says nothing"
+
+
+def test_a_restart_of_orchagent_starts_the_timer_anew(levels):
+    """Ports, and what is polled, are there after 20 s; the first tick comes 120 s later, then the interval counts."""
+    telemetry(levels, 0)
+    advance(levels, 130)
+    telemetry(levels, 50)
+    ask(levels.redis, "swss")
+    advance(levels, 25)
+    assert levels.network.now_ps == 155 * SECOND
+    assert ticks(levels, 400) == [270, 320, 370]
 
 
 def test_an_interval_of_nothing_stops_the_timer_with_its_next_tick_for_good(levels):
