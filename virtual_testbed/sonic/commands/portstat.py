@@ -82,7 +82,7 @@ _KINDS = {**_COUNTERS, **_DETAILS}
 
 
 @dataclass(frozen=True)
-class Seen:
+class PortsSeen:
     """Counters of ports, and rates and states ready to print."""
 
     counts: Counts
@@ -100,21 +100,21 @@ def _counts(values: dict[str, str]) -> dict[str, str]:
     return {name: _total(values, fields) for name, fields in _KINDS.items()}
 
 
-def _see(switch: SwitchContext) -> Seen:
+def _see(switch: SwitchContext) -> PortsSeen:
     """As it is now."""
     rates = read_hashes(switch.counters, [f"RATES:{oid}" for oid in switch.port_oids.values()])
     with switch.connect("APPL_DB") as appl:
         states = read_hashes(appl, [f"PORT_TABLE:{port}" for port in switch.ports()])
     rows = zip(switch.ports(), rates.values(), states.values())
-    return Seen(collect(switch), {port: _rates(values, state) for port, values, state in rows})
+    return PortsSeen(collect(switch), {port: _rates(values, state) for port, values, state in rows})
 
 
-def _as_of(switch: SwitchContext, look: period.Look) -> Seen:
+def _as_of(switch: SwitchContext, look: period.Look) -> PortsSeen:
     """As it was when the agent looked."""
     oids = switch.port_oids
-    return Seen({port: _counts(look["COUNTERS"].get(oid, {})) for port, oid in oids.items()},
-                {port: _rates(look["RATES"].get(oid, {}), look["PORT_TABLE"].get(port, {}))
-                 for port, oid in oids.items()})
+    counts = {port: _counts(look["COUNTERS"].get(oid, {})) for port, oid in oids.items()}
+    rates = {port: _rates(look["RATES"].get(oid, {}), look["PORT_TABLE"].get(port, {})) for port, oid in oids.items()}
+    return PortsSeen(counts, rates)
 
 
 def _total(values: dict[str, str], fields: tuple[str, ...]) -> str:
@@ -196,14 +196,14 @@ def show(switch: SwitchContext, view: View) -> None:
     _print(view, _see(switch), kept[1] if kept else {})
 
 
-def _within(switch: SwitchContext, seconds: int) -> tuple[Seen, Seen]:
+def _within(switch: SwitchContext, seconds: int) -> tuple[PortsSeen, PortsSeen]:
     """What there was at the beginning and at the end of a period, as the first line says; the rates are of the end."""
     first, second = period.looks(switch, seconds, "portstat -p")
     print(f"The rates are calculated within {seconds} seconds period")
     return _as_of(switch, first), _as_of(switch, second)
 
 
-def _print(view: View, seen: Seen, old: Counts) -> None:
+def _print(view: View, seen: PortsSeen, old: Counts) -> None:
     body: dict[str, dict[str, str]] = {}
     for port, counts in seen.counts.items():
         if view.ports is not None and port not in view.ports:
