@@ -47,7 +47,10 @@ BOTH = (
     "dropstat -c show", "dropstat -c show -t PORT_INGRESS_DROPS", "dropstat -c show -t PORT_EGRESS_DROPS",
     "dropstat -c show -g none", "dropstat -c nothing", "show dropcounters counts",
     "show dropcounters counts -t PORT_EGRESS_DROPS", "show dropcounters configuration",
-    "show dropcounters capabilities")
+    "show dropcounters capabilities", "watermarkstat -t q_shared_uni", "watermarkstat -t pg_headroom -j",
+    "watermarkstat -p -t buffer_pool", "show queue watermark multicast", "show queue watermark all",
+    "show queue persistent-watermark unicast", "show priority-group persistent-watermark headroom",
+    "show priority-group persistent-watermark shared -j")
 """Commands that both have."""
 CONFIGURED = (
     "ecnconfig", "ecnconfig -l", "ecnconfig -l -vv", "ecnconfig -q 3,5", "ecnconfig -q 3 -vv",
@@ -59,7 +62,8 @@ CONFIGURED = (
     "sudo mmuconfig -p egress_lossy_profile -s 3", "sudo mmuconfig -p egress_lossless_profile -a 3",
     "mmuconfig -p egress_lossy_profile -a 9", "show mmu", "show buffer configuration", "show buffer information",
     "buffershow -l", "show buffer_pool watermark", "show buffer_pool persistent-watermark",
-    "show headroom-pool watermark", "show headroom-pool persistent-watermark")
+    "show headroom-pool watermark", "show headroom-pool persistent-watermark", "watermarkcfg -s",
+    "show watermark telemetry interval")
 """Commands that both have, and whose output goes by the configuration alone: they are run once."""
 CHANGES = {
     "sudo ecnconfig -p AZURE_LOSSLESS -gmin 1000 -gmax 2000 -gdrop 3": "", "sudo ecnconfig -q 3 off": "",
@@ -80,10 +84,7 @@ CHANGES = {
     "sudo config pfcwd start_default": "sudo pfcwd start_default", "sudo config pfcwd stop": "sudo pfcwd stop"}
 """Commands that change CONFIG_DB, and what SONiC's `config` calls for them, where that is another one; compared by what
 they print and by what CONFIG_DB has afterwards."""
-THEIRS = (
-    "watermarkstat -t q_shared_uni", "watermarkstat -t pg_headroom", "show queue watermark multicast",
-    "show queue persistent-watermark unicast", "show priority-group persistent-watermark headroom",
-    "show interfaces description", "show interfaces alias", "show watermark telemetry interval")
+THEIRS = ("show interfaces description", "show interfaces alias")
 """Commands that only SONiC has: they must run on this switch's databases."""
 _CLEARS = ("pfcstat -c", "queuestat -c", "portstat -c", "dropstat -c clear")
 _KEPT = "/tmp/config_db.before.json"

@@ -29,6 +29,10 @@ class Advanceable(Protocol):
     def now_ps(self) -> int:
         """Simulated time."""
 
+    @property
+    def awaited_ps(self) -> int | None:
+        """Until when a command of a switch waits, the one that waits the least long; None: none does."""
+
     def advance_to(self, time_ps: int) -> None:
         """Applies configuration changes made so far, then computes up to that instant. Raises Late."""
 
@@ -129,4 +133,6 @@ def _asked_ns(request: Any) -> int:
 
 
 def _reading(mode: str, simulation: Advanceable, lag_ns: int) -> dict[str, Any]:
-    return {"mode": mode, "now_ns": simulation.now_ps // PS_PER_NS, "lag_ns": lag_ns}
+    awaited_ps = simulation.awaited_ps
+    awaited = {} if awaited_ps is None else {"awaited_ns": awaited_ps // PS_PER_NS}
+    return {"mode": mode, "now_ns": simulation.now_ps // PS_PER_NS, "lag_ns": lag_ns, **awaited}

@@ -28,6 +28,11 @@ class RefreshedSimulation:
         """Simulated time."""
         return self._simulation.now_ps
 
+    @property
+    def awaited_ps(self) -> int | None:
+        """Until when a command of a switch waits."""
+        return self._simulation.awaited_ps
+
     def advance_to(self, time_ps: int) -> None:
         """Computes up to that instant, with its stops."""
         while self._every_ps and (stop := self.now_ps // self._every_ps * self._every_ps + self._every_ps) <= time_ps:

@@ -41,7 +41,10 @@ class Agent(Protocol):
         """Takes over what was written to CONFIG_DB before the call; True when something changed."""
 
     def next_stage_ps(self) -> int | None:
-        """When something of a switch that restarts is up again, which `apply_configuration` has to see; None: never."""
+        """When something happens on a switch by itself, which `apply_configuration` has to see; None: never."""
+
+    def awaited_ps(self) -> int | None:
+        """Until when a command of the switch waits; None: none does."""
 
     def publish_states(self) -> None:
         """Writes the states that are visible without polling, as of now."""
@@ -77,6 +80,12 @@ class Simulation:
         """Simulated time."""
         return self._network.now_ps
 
+    @property
+    def awaited_ps(self) -> int | None:
+        """Until when a command of a switch waits, the one that waits the least long; None: none does."""
+        found = (agent.awaited_ps() for agent in self._agents.values())
+        return min((instant for instant in found if instant is not None), default=None)
+
     def refresh(self) -> None:
         """Applies the configuration changes made so far; a switch that changed shows its new state at once.
 
@@ -107,13 +116,14 @@ class Simulation:
             self.refresh()
 
     def _next_stage_ps(self) -> int | None:
-        """When something of a switch comes up next."""
+        """When something happens next on a switch by itself."""
         found = (self._with_agent(switch, lambda agent: agent.next_stage_ps()) for switch in self._factories)
         return min((instant for instant in found if instant is not None), default=None)
 
     def _advance_evenly_to(self, time_ps: int) -> None:
         """Computes up to that instant, with stops where switches poll counters."""
         begin_ps = self.now_ps
+        made: dict[tuple[str, str], int] = {}  # switch and what was polled there -> when
         polls = {switch: dict(self._with_agent(switch, lambda agent: agent.due_polls(time_ps)))
                  for switch in self._factories}
         stops = {time_ps}.union(*polls.values())
@@ -124,16 +134,22 @@ class Simulation:
                 self._step_to(instant)
                 for switch, due in polls.items():
                     if instant in due:
+                        made.update({(switch, group): instant for group in due[instant]})
                         self._poll(switch, due.pop(instant))
         except SimulationLate:
-            self._poll_late(begin_ps, polls)
+            self._poll_late(begin_ps, polls, made)
             raise
 
-    def _poll_late(self, begin_ps: int, waiting: Mapping[str, Mapping[int, Collection[str]]]) -> None:
-        """Makes up for polls before now that were left out since later ones were to come, and shows all states."""
+    def _poll_late(self, begin_ps: int, waiting: Mapping[str, Mapping[int, Collection[str]]],
+                   made: Mapping[tuple[str, str], int]) -> None:
+        """Makes up for polls before now that were left out since later ones were to come, and shows all states. `made`:
+        those that were not.
+        """
         for switch, later in waiting.items():
             due = self._with_agent(switch, lambda agent: agent.due_polls(self.now_ps, begin_ps))
-            groups = set().union(*later.values()) & set().union(*due.values())
+            missed = {group for instant, groups in due.items() for group in groups
+                      if instant > made.get((switch, group), begin_ps)}
+            groups = missed & set().union(*later.values())
             if groups:
                 self._poll(switch, groups)
         self.publish()

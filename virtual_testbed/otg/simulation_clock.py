@@ -12,7 +12,8 @@ class SimulationClock(Protocol):
     """The clock of a simulation, as the engine and the clock endpoint see it."""
 
     def read(self) -> dict[str, Any]:
-        """`{"mode", "now_ns", "lag_ns"}`: `virtual` or `realtime`, simulated time, how far behind the wall clock."""
+        """`{"mode", "now_ns", "lag_ns"}`: `virtual` or `realtime`, simulated time, how far behind the wall clock; and
+        `awaited_ns` while a command of a switch waits: until then."""
 
     def advance(self, request: Any) -> int:
         """Begins to advance by `request["nanoseconds"]`, 0 to 3600 s; returns the simulated time at which that is done

@@ -9,6 +9,7 @@ import contextlib
 import copy
 import dataclasses
 import datetime
+import json
 import logging
 import uuid
 from collections import Counter
@@ -32,7 +33,8 @@ from virtual_testbed.sonic.databases import Config
 from virtual_testbed.sonic.dynamic_buffers import in_effect, is_dynamic, memory_bytes
 from virtual_testbed.sonic.factory import factory_config, switch_mac
 from virtual_testbed.sonic.lossless_groups import Reasons, reasons
-from virtual_testbed.sonic.polling import STATISTICS, Intervals, polls_watchdog, read_intervals
+from virtual_testbed.sonic.periods import PREFIX as PERIODS, Periods
+from virtual_testbed.sonic.polling import STATISTICS, TELEMETRY, Intervals, polls_watchdog, read_intervals
 from virtual_testbed.sonic.port_channels import LAG, LAG_MEMBER, PortChannel, lag_member_rows, lag_rows
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic.publisher import Publisher
@@ -42,6 +44,7 @@ from virtual_testbed.sonic.restarts import (
     CONTAINERS, PORTS, SSH, Recovery, RestartRequest, restart_by_itself, unpowered,
 )
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
+from virtual_testbed.sonic.telemetry_timer import TelemetryTimer
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, SWITCH, is_aging_off, log_ports
 from virtual_testbed.sonic.watchdog_registration import TABLE as PFC_WD, Registrations, as_registered, registered
@@ -88,22 +91,33 @@ class ChangeWatch:
     def __init__(self, redis_socket: str) -> None:
         self._connection = databases.connect(redis_socket, "CONFIG_DB")
         self._removed: set[str] = set()
+        self._periods: set[str] = set()
         watched = [f"__keyspace@{databases.NUMBERS[name]}__:{keys}"
                    for name, keys in (("CONFIG_DB", "*"), ("ASIC_DB", SDK), ("ASIC_DB", SWITCH),
-                                      ("STATE_DB", RESTART_KEY))]
+                                      ("STATE_DB", RESTART_KEY), ("STATE_DB", f"{PERIODS}*"))]
         self._connection.send([("PSUBSCRIBE", *watched)])
         for _ in watched:
             self._connection.read()
 
     def seen(self) -> bool:
-        """True when something was written since the last call. Raises DatabaseError."""
+        """True when something was written since the last call, not counting periods. Raises DatabaseError."""
         self._connection.send([("PING",)])
         changed = False
         while (message := self._connection.read())[0] != "pong":
+            key = str(message[-2]).partition(":")[2]
+            if key.startswith(PERIODS):
+                self._periods.add(key)
+                continue
             changed = True
             if message[-1] == "del":
-                self._removed.add(str(message[-2]).partition(":")[2])
+                self._removed.add(key)
         return changed
+
+    def take_periods(self) -> set[str]:
+        """The rows of periods (`periods`) that were written or removed since the last call."""
+        periods = self._periods
+        self._periods = set()
+        return periods
 
     def take_removed(self) -> set[str]:
         """The rows that were removed since the last call, whether they are there again or not: `PORT|Ethernet0`."""
@@ -179,6 +193,7 @@ class SonicAgent:
             if self._is_written:
                 self._restart_if_asked()
             self._come_up()
+            self._time_periods()
             is_written = self._is_written
             self._is_written = False
             if self._recovery.is_down(PORTS):
@@ -195,14 +210,20 @@ class SonicAgent:
             return False
 
     def next_stage_ps(self) -> int | None:
-        """When something of a switch that restarts is up again, or crashes; None: never."""
+        """When something of a switch that restarts is up again, or crashes, or a command has waited; None: never."""
         crashes_ps = [instant for instant, _ in self._crashes]
-        due = [instant for instant in (self._recovery.next_ps(), *crashes_ps) if instant is not None]
+        due = [instant for instant in (self._recovery.next_ps(), self.awaited_ps(), *crashes_ps)
+               if instant is not None]
         return None if self._lost else min(due, default=None)
+
+    def awaited_ps(self) -> int | None:
+        """Until when a command of the switch waits, the one that waits the least long; None: none does."""
+        return None if self._lost else self._periods.next_ps()
 
     def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
         """The last poll of each counter group after the present instant (or `after_ps`), up to and including
-        `until_ps`: instant -> groups to poll then. Earlier ones would be overwritten before anybody can read them.
+        `until_ps`: instant -> groups to poll then. Earlier ones would be overwritten before anybody can read them;
+        but see `polling` of watermarks.
         """
         if self._lost or self._applied is None:
             return {}
@@ -233,7 +254,8 @@ class SonicAgent:
             for database in _EPHEMERAL:
                 with databases.connect(self._socket, database) as connection:
                     connection.call("FLUSHDB")
-            self._appl, self._asic_objects, counters, self._state, self._flex = (
+            self._periods = Periods(stack.enter_context(databases.connect(self._socket, "STATE_DB")))
+            self._appl, self._asic_objects, self._shown_counters, self._state, self._flex = (
                 stack.enter_context(contextlib.closing(Publisher(self._socket, name)))
                 for name in ("APPL_DB", "ASIC_DB", "COUNTERS_DB", "STATE_DB", "FLEX_COUNTER_DB"))
             if not databases.read_config(self._config):
@@ -244,7 +266,7 @@ class SonicAgent:
             self._hooks = Hooks(copy.deepcopy(self._faults))  # what a fault remembers is one start of one switch
             if not can_switch_aging(self._hooks, self._switch, self._profile):
                 self._asic.call("HSET", SDK, REFUSES, "yes")
-            self._counters = CountersDb(self._switch, counters, self._ids, self._hooks)
+            self._counters = CountersDb(self._switch, self._shown_counters, self._ids, self._hooks)
             if self._scripts:
                 queues = {self._ids.queue(*queue): queue for queue in self._ids.queues()}
                 self._decider = stack.enter_context(contextlib.closing(ScriptDecider(
@@ -253,6 +275,7 @@ class SonicAgent:
         self._applied = None
         self._watchdogs: Registrations = {}
         self._written = {}
+        self._timer = TelemetryTimer()
         self._lost = False
         self._shown = None
 
@@ -308,6 +331,21 @@ class SonicAgent:
         if self._recovery.take_due(self._network.now_ps):
             self._publish_restarts()
 
+    def _time_periods(self) -> None:
+        """Begin and end the periods that commands ask for. Raises DatabaseError."""
+        now_ps = self._network.now_ps
+        self._periods.pass_time(now_ps, self._look)
+        if asked := self._watch.take_periods():
+            self._periods.begin(asked, now_ps, self._look)
+
+    def _look(self) -> str:
+        """What ports show as of now, as JSON: as COUNTERS_DB has it, and their states."""
+        self._write((), states=True)
+        oids = [self._ids.port(port) for port in self._profile.ports]
+        return json.dumps({"COUNTERS": self._shown_counters.hashes("COUNTERS:", oids),
+                           "RATES": self._shown_counters.hashes("RATES:", oids),
+                           "PORT_TABLE": self._appl.hashes("PORT_TABLE:", self._profile.ports)})
+
     def _publish_restarts(self) -> None:
         """Write what is up and what is not, and the reboots so far. Raises DatabaseError."""
         says = {part: DOWN if self._recovery.is_down(part) else UP for part in (SSH, *CONTAINERS)}
@@ -361,6 +399,8 @@ class SonicAgent:
         self._intervals = intervals.watching(poll_ms, before, self._network.now_ps)
         if is_watching:
             self._intervals = self._intervals.with_statistics()
+        self._timer = self._timer.told(config, self._network.now_ps)
+        self._intervals = self._intervals.ticking(self._timer)
         self._publish_configuration(config, translation)
         only_buffers = config.get("DEVICE_METADATA", {}).get("localhost", {}).get(ONLY_BUFFERS) == "true"
         maps = self._ids.maps(translation.config if only_buffers else None)
@@ -434,13 +474,16 @@ class SonicAgent:
         config = self._applied.config
         if STATISTICS in groups:
             self._written = self._states_now(config).watchdog
-            groups = set(groups) - {STATISTICS}
+        is_tick = TELEMETRY in groups
+        groups = set(groups) - {STATISTICS, TELEMETRY}
         counters = self._counters_now(parts_of(groups)) if groups else None
         self._hooks.now_ps = self._network.now_ps
         seen = self._states_now(config) if states or self._hooks.faults else None
         if seen is not None and self._hooks.faults:
             self._run_protocols(seen, config)
         try:
+            if is_tick:
+                self._counters.begin_period()
             if counters is not None:
                 self._counters.poll(groups, self._control_plane.added_to(counters), config)
                 if parts := watermark_parts(groups):

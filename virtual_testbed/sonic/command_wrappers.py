@@ -26,6 +26,7 @@ MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat",
            "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
            "sonic-db-dump": "db_dump", "redis-dump": "redis_dump", "ecnconfig": "ecnconfig", "mmuconfig": "mmuconfig",
            "buffershow": "buffershow", "dropstat": "dropstat",
+           "watermarkstat": "watermarkstat", "watermarkcfg": "watermarkcfg",
            "config": "config", "counterpoll": "counterpoll", "docker": "docker", "systemctl": "systemctl",
            "uptime": "uptime", "reboot": "reboot reboot", "fast-reboot": "reboot fast-reboot",
            "warm-reboot": "reboot warm-reboot"}

@@ -18,13 +18,15 @@ from virtual_testbed.dataplane.model.watchdog_decider import PolledQueue
 from virtual_testbed.sonic.databases import natural
 from virtual_testbed.sonic.polling import WATCHDOG
 from virtual_testbed.sonic.profile import Profile
+from virtual_testbed.sonic.telemetry_timer import GROUPS as WATERMARK_GROUPS
 
 Hash = dict[str, str]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _COUNTERS = ("COUNTERS",)
-KEPT_WATERMARKS = ("USER_WATERMARKS", "PERSISTENT_WATERMARKS")
-"""Where the highest value of all polls is, until it is cleared."""
+PERIODIC = "PERIODIC_WATERMARKS"
+KEPT_WATERMARKS = ("USER_WATERMARKS", "PERSISTENT_WATERMARKS", PERIODIC)
+"""Where the highest value of all polls is, until it is cleared; `PERIODIC` by a timer."""
 _WATERMARKS = ("COUNTERS", *KEPT_WATERMARKS)
 WATCHDOG_FIELDS = ("PFC_WD_STATUS", "PFC_WD_DETECTION_TIME", "PFC_WD_RESTORATION_TIME", "PFC_WD_ACTION")
 BIG_RED_SWITCH = "BIG_RED_SWITCH_MODE"
@@ -208,7 +210,7 @@ def parts_of(groups: Iterable[str]) -> frozenset[str]:
 
 def watermark_parts(groups: Iterable[str]) -> frozenset[str]:
     """Parts of the data plane whose watermarks a poll of these groups reads, and lets begin anew."""
-    return parts_of({"QUEUE_WATERMARK", "PG_WATERMARK"}.intersection(groups))
+    return parts_of(set(WATERMARK_GROUPS).intersection(groups))
 
 
 def changes(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) -> SwitchCounters:
@@ -218,6 +220,20 @@ def changes(ids: ObjectIds, now: SwitchCounters, before: SwitchCounters | None) 
         return replace(now, queues={**idle, **now.queues})
     return SwitchCounters(_changed(now.ports, before.ports), _changed(now.queues, before.queues),
                           _changed(now.priority_groups, before.priority_groups))
+
+
+def with_levels(changed: SwitchCounters, now: SwitchCounters) -> SwitchCounters:
+    """What has changed, and all that has a watermark: what is kept of one may have been cleared since it was read."""
+    queues = {key: queue for key, queue in now.queues.items() if queue.watermark_bytes}
+    groups = {key: group for key, group in now.priority_groups.items()
+              if group.shared_watermark_bytes or group.headroom_watermark_bytes}
+    return replace(changed, queues={**changed.queues, **queues}, priority_groups={**changed.priority_groups, **groups})
+
+
+def cleared_fields(queues: Iterable[str], groups: Iterable[str]) -> dict[str, Hash]:
+    """Watermarks of 0 of queues and priority groups, each by its object id."""
+    return {**{oid: queue_watermark_fields(QueueCounters()) for oid in queues},
+            **{oid: group_watermark_fields(PgCounters()) for oid in groups}}
 
 
 def _changed(now: Mapping[_Key, _Value], before: Mapping[_Key, _Value]) -> dict[_Key, _Value]:

@@ -8,10 +8,12 @@ from virtual_testbed.dataplane.model.counters import PortCounters, SwitchCounter
 from virtual_testbed.dataplane.model.hooks import Fault, Hooks, PortPlace
 from virtual_testbed.dataplane.model.watchdog_decider import PolledQueue
 from virtual_testbed.sonic.counters import (
-    BIG_RED_SWITCH, KEPT_WATERMARKS, TIME_STAMP, WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes, polled_readings,
-    rate_readings, readings, registration_fields, time_stamps, watchdog_group_readings, watchdog_readings)
+    BIG_RED_SWITCH, KEPT_WATERMARKS, PERIODIC, TIME_STAMP, WATCHDOG_FIELDS, Hash, ObjectIds, Reading, changes,
+    cleared_fields, polled_readings, rate_readings, readings, registration_fields, time_stamps,
+    watchdog_group_readings, watchdog_readings, with_levels)
 from virtual_testbed.sonic.polling import WATCHDOG
 from virtual_testbed.sonic.publisher import Publisher
+from virtual_testbed.sonic.telemetry_timer import GROUPS as WATERMARK_GROUPS
 
 _PS_PER_SECOND = 10**12
 
@@ -37,18 +39,30 @@ class CountersDb:
         self._polled: dict[str, SwitchCounters] = {}
         self._rated: tuple[int, Mapping[str, PortCounters]] | None = None
         self._moving: set[str] = set()
+        self._watermarks: Mapping[str, Hash] = {}  # of 0, by object
         self.is_falsified = any(map(_falsifies, hooks.faults))
 
     def publish_maps(self, maps: Mapping[str, Hash]) -> None:
         """Write which objects are counted, and their names. Raises DatabaseError."""
         for name, hash_ in maps.items():
             self._publisher.replace(name, {name: hash_})
+        self._watermarks = cleared_fields(maps["COUNTERS_QUEUE_TYPE_MAP"], maps["COUNTERS_PG_INDEX_MAP"])
+
+    def begin_period(self) -> None:
+        """Set the periodic watermarks to 0. Raises DatabaseError."""
+        self._publisher.overwrite({f"{PERIODIC}:{oid}": fields for oid, fields in self._watermarks.items()})
 
     def poll(self, groups: Collection[str], counters: SwitchCounters, config: SwitchConfig) -> None:
         """Write the counters of these groups, what has changed of them. Raises DatabaseError."""
         before = {} if self.is_falsified else self._polled  # what a fault shows may change by itself
-        found = [reading for group in groups if group != WATCHDOG
-                 for reading in readings(group, self._ids, changes(self._ids, counters, before.get(group)))]
+        found: list[Reading] = []
+        for group in groups:
+            if group == WATCHDOG:
+                continue
+            shown = changes(self._ids, counters, before.get(group))
+            if group in WATERMARK_GROUPS:
+                shown = with_levels(shown, counters)
+            found += readings(group, self._ids, shown)
         if WATCHDOG in groups:
             read = watchdog_group_readings(self._ids, counters, config)
             found += [reading for reading in read if reading.shown or self.is_falsified]

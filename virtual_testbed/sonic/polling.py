@@ -4,15 +4,18 @@ Hardware counts exactly; COUNTERS_DB holds what was read at the last poll. Here 
 every multiple of I since the start of the testbed; the watchdog's group at the watchdog's own polls, which begin when
 it is started (sonic-swss `pfcwdsworch.cpp`). Intervals and states are those of CONFIG_DB's FLEX_COUNTER_TABLE;
 the defaults are orchagent's (sonic-swss `portsorch.cpp`, `flexcounterorch.cpp`). Nobody can read a database while time
-is being computed, so of all polls in an advance only the last one of each group has to be made.
+is being computed, so of all polls in an advance only the last one of each group has to be made; and of watermarks,
+where the telemetry timer ticks in it, the last one before its last tick: what they were then must not show after it.
 """
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from virtual_testbed.sonic import telemetry_timer
 from virtual_testbed.sonic.databases import Config, Row
+from virtual_testbed.sonic.telemetry_timer import TelemetryTimer
 
 TABLE = "FLEX_COUNTER_TABLE"
 DEFAULT_MS = {"PORT": 1_000, "QUEUE": 10_000, "PG_DROP": 10_000, "QUEUE_WATERMARK": 60_000, "PG_WATERMARK": 60_000}
@@ -21,6 +24,9 @@ WATCHDOG = "PFC_WD"
 """The group of what the watchdog decides on: it is polled while a port is watched."""
 STATISTICS = "PFC_WD statistics"
 """No group of counters: orchagent's timer, at which it writes what was counted in a storm that goes on."""
+TELEMETRY = "telemetry"
+"""No group of counters either: the tick of orchagent's telemetry timer. One at the instant of a poll comes before it:
+syncd begins to poll later than orchagent starts the timer."""
 WATCHDOG_ROW = "PFCWD"
 """Its row in CONFIG_DB (sonic-swss `flexcounterorch.cpp`)."""
 SHORTEST_MS, LONGEST_MS = 100, 3_600_000
@@ -31,17 +37,33 @@ _STATISTICS_MS = 1_000
 @dataclass(frozen=True)
 class Intervals:
     """`by_group`: picoseconds between two polls of each group that is polled. `problems`: one sentence a bad row.
-    `begun_ps`: when the polls of a group began, where that is not 0.
+    `begun_ps`: when the polls of a group began, where that is not 0. `timer`: the telemetry timer.
     """
 
     by_group: Mapping[str, int]
     problems: tuple[str, ...] = ()
     begun_ps: Mapping[str, int] = field(default_factory=dict)
+    timer: TelemetryTimer = TelemetryTimer()
 
     def last_polls(self, after_ps: int, until_ps: int) -> dict[int, set[str]]:
-        """The last poll of each group after one instant, up to and including another: instant -> groups."""
+        """What is to be done after one instant, up to and including another: instant -> groups to poll, `TELEMETRY`
+        first.
+        """
+        polls = self._last_polls_of(self.by_group, after_ps, until_ps)
+        tick_ps = self.timer.last_tick(after_ps, until_ps)
+        if tick_ps is not None:
+            before = self._last_polls_of(telemetry_timer.GROUPS, after_ps, tick_ps - 1)
+            for instant, groups in (*before.items(), (tick_ps, {TELEMETRY})):
+                polls.setdefault(instant, set()).update(groups)
+        return polls
+
+    def _last_polls_of(self, groups: Iterable[str], after_ps: int, until_ps: int) -> dict[int, set[str]]:
+        """The last poll of each of these groups that is polled."""
         polls: dict[int, set[str]] = {}
-        for group, interval in self.by_group.items():
+        for group in groups:
+            if group not in self.by_group:
+                continue
+            interval = self.by_group[group]
             begun_ps = self.begun_ps.get(group, 0)
             instant = begun_ps + (until_ps - begun_ps) // interval * interval
             if instant > max(after_ps, begun_ps):
@@ -57,11 +79,16 @@ class Intervals:
         interval = poll_ms * _PS_PER_MS
         goes_on = before.by_group.get(WATCHDOG) == interval
         begun_ps = before.begun_ps[WATCHDOG] if goes_on else now_ps
-        return Intervals({**self.by_group, WATCHDOG: interval}, self.problems, {WATCHDOG: begun_ps})
+        by_group = {**self.by_group, WATCHDOG: interval}
+        return replace(self, by_group=by_group, begun_ps={WATCHDOG: begun_ps})
 
     def with_statistics(self) -> Intervals:
         """With what orchagent writes of storms every second (sonic-swss `pfcwdsworch.cpp`)."""
-        return Intervals({**self.by_group, STATISTICS: _STATISTICS_MS * _PS_PER_MS}, self.problems, self.begun_ps)
+        return replace(self, by_group={**self.by_group, STATISTICS: _STATISTICS_MS * _PS_PER_MS})
+
+    def ticking(self, timer: TelemetryTimer) -> Intervals:
+        """With orchagent's telemetry timer."""
+        return replace(self, timer=timer)
 
 
 def polls_watchdog(config: Config) -> bool:
@@ -81,6 +108,10 @@ def read_intervals(config: Config) -> Intervals:
             continue
         if interval is not None:
             intervals[group] = interval * _PS_PER_MS
+    try:
+        telemetry_timer.read_interval(config)
+    except ValueError as error:
+        problems.append(str(error))
     return Intervals(intervals, tuple(problems))
 
 

@@ -1,7 +1,7 @@
 """Writing one database of a switch: only what changed."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.counters import Hash
@@ -42,6 +42,12 @@ class Publisher:
         if commands:
             self._connection.transaction(commands)
 
+    def overwrite(self, hashes: Mapping[str, Hash]) -> None:
+        """Set fields of hashes that are not this publisher's alone (`publish_highest`). Raises DatabaseError."""
+        if hashes:
+            self._connection.transaction([
+                ("HSET", key, *(text for pair in fields.items() for text in pair)) for key, fields in hashes.items()])
+
     def drop_fields(self, key: str, names: Sequence[str]) -> None:
         """Remove fields of a hash that this publisher wrote."""
         known = self._written.get(key, {})
@@ -55,6 +61,10 @@ class Publisher:
         """Remove a hash that this publisher wrote."""
         if self._written.pop(key, None) is not None:
             self._connection.call("DEL", key)
+
+    def hashes(self, prefix: str, names: Iterable[str]) -> dict[str, Hash]:
+        """What this publisher has written of hashes: the end of the key -> fields."""
+        return {name: dict(self._written.get(prefix + name, {})) for name in names}
 
     def keys(self, prefix: str) -> list[str]:
         """Keys written so far that begin with `prefix`."""

@@ -5,6 +5,9 @@ A call of Ansible takes simulated time too, always the same, and so does stoppin
 it that counters of a switch, which are a second old at most, those of queues ten, have been taken anew by the time that
 they come to read them.
 
+While a call of Ansible runs, a command of a switch may wait in the switch's own time (`portstat -p 1`), which the clock
+says (`awaited_ns`): so much passes then.
+
 What waits for threads of its own process (`WATCHERS`) waits for real, as they do: sonic-mgmt's plugin
 `parallel_fixture` looks after its threads every 0.1 s as long as pytest runs, and simulated time would pass all the
 while, as fast as the machine allows.
@@ -24,10 +27,12 @@ import importlib
 import json
 import os
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, tzinfo
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,6 +48,8 @@ LONGEST_STEP_S = 0.25
 takes, where one request for all of it would be refused."""
 CALL_S = 0.3
 """What a call of Ansible takes over SSH on an idle machine, 0.3 to 0.5 s."""
+LOOK_S = 0.25
+"""How often, while such a call runs, is looked whether a command waits; real time."""
 STOP_S = 11.0
 """What IxNetwork takes to stop flows (`Flows stop 11.021s`, in the log of sonic-mgmt's pull request 26268)."""
 CLIENTS = ("snappi_ixnetwork", "ixnetwork_restpy/assistants")
@@ -73,7 +80,9 @@ class SimulatedTime:
             folder: sonic-mgmt's, whose files wait in simulated time, but for `WATCHERS`.
             clients: further folders whose files do.
         """
-        self._url = f"{clock_url.rstrip('/')}/advance"
+        self._clock_url = clock_url.rstrip("/")
+        self._url = f"{self._clock_url}/advance"
+        self._counting = threading.Lock()
         self._folder = f"{folder}{os.sep}"
         self._clients = tuple(f"{client}{os.sep}" for client in clients)
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on loopback
@@ -93,7 +102,40 @@ class SimulatedTime:
         """Lets simulated time pass. Raises `OSError` where the clock does not answer, or refuses."""
         if seconds > 0:
             self._ask_for(seconds)
-            self.slept_s += seconds
+            with self._counting:
+                self.slept_s += seconds
+
+    @contextmanager
+    def serving_switches(self) -> Iterator[None]:
+        """Lets as much simulated time pass as commands of switches wait for. Raises `OSError` at the end where the
+        clock did not answer, or refused.
+        """
+        ended = threading.Event()
+        failed: list[OSError] = []
+
+        def serve() -> None:
+            while not ended.wait(LOOK_S):
+                try:
+                    self.advance(self._awaited_s())
+                except OSError as error:
+                    failed.append(error)
+                    return
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+        if failed:
+            raise failed[0]
+
+    def _awaited_s(self) -> float:
+        """How long a command of a switch waits, the one that waits the least long."""
+        with self._opener.open(self._clock_url, timeout=TIMEOUT_S) as answer:
+            clock: dict[str, int] = json.load(answer)
+        return (clock.get("awaited_ns", clock["now_ns"]) - clock["now_ns"]) / 1e9
 
     def shown_by(self, clock: Callable[[], float]) -> Callable[[], float]:
         """In the place of a clock of `time`: what was slept has passed on it."""
@@ -177,13 +219,14 @@ def clients() -> list[Path]:
 
 
 def with_simulated_calls(patch: pytest.MonkeyPatch, simulated: SimulatedTime) -> None:
-    """Each call of Ansible, of one module or several, takes `CALL_S`."""
+    """Each call of Ansible, of one module or several, takes `CALL_S`, and what commands of switches wait."""
     from ansible.executor.task_queue_manager import TaskQueueManager
     run = TaskQueueManager.run
 
     def run_later(manager: Any, play: Any) -> Any:
         simulated.advance(CALL_S)
-        return run(manager, play)
+        with simulated.serving_switches():
+            return run(manager, play)
 
     patch.setattr(TaskQueueManager, "run", run_later)
 

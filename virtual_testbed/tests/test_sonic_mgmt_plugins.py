@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -15,7 +16,7 @@ import snappi
 
 from virtual_testbed.sonic_mgmt.outcomes import is_chosen
 from virtual_testbed.sonic_mgmt.simulated_sleep import (
-    CALL_S, ITEMS, LONGEST_STEP_S, STOP, STOP_S, SimulatedTime, stopping_later,
+    CALL_S, ITEMS, LONGEST_STEP_S, LOOK_S, STOP, STOP_S, SimulatedTime, stopping_later,
 )
 
 STAND_INS = Path(__file__).resolve().parents[1] / "sonic_mgmt"
@@ -130,6 +131,16 @@ class FakeClock(BaseHTTPRequestHandler):
 
     advanced: list[int] = []
     limit_ns = 10**15
+    awaited_ns = 0
+
+    def do_GET(self) -> None:  # noqa: N802
+        now_ns = sum(self.advanced)
+        awaited = {"awaited_ns": self.awaited_ns} if self.awaited_ns > now_ns else {}
+        body = json.dumps({"now_ns": now_ns, **awaited}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def do_POST(self) -> None:  # noqa: N802
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["nanoseconds"]
@@ -245,6 +256,32 @@ def test_stopping_flows_takes_the_time_that_a_chassis_takes(tmp_path: Path, cloc
     assert stopping_later(set_state, simulated)(None, asked) == "done"
     assert told == [(asked, 0)], "they stop first"
     assert sum(FakeClock.advanced) == seconds * 1e9
+
+
+def test_time_passes_for_a_command_of_a_switch_that_waits(
+    tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a call of Ansible runs, and as much as is waited for."""
+    simulated = SimulatedTime(clock, tmp_path)
+    monkeypatch.setattr(FakeClock, "awaited_ns", 3 * 10**9)
+    with simulated.serving_switches():
+        deadline = time.monotonic() + 20
+        while sum(FakeClock.advanced) < 3 * 10**9:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(3 * LOOK_S)
+    monkeypatch.setattr(FakeClock, "awaited_ns", 9 * 10**9)
+    time.sleep(2 * LOOK_S)
+    assert sum(FakeClock.advanced) == 3 * 10**9 and simulated.slept_s == 3
+
+
+def test_what_the_clock_refuses_meanwhile_is_said_at_the_end(
+    tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeClock, "awaited_ns", 3 * 10**9)
+    monkeypatch.setattr(FakeClock, "limit_ns", 10**9)
+    with pytest.raises(OSError, match="takes too long"), SimulatedTime(clock, tmp_path).serving_switches():
+        time.sleep(3 * LOOK_S)
 
 
 @pytest.mark.parametrize("test, names, chosen", [

@@ -1,6 +1,8 @@
 """`sonic-clear`: forget counters for the user who asks (sonic-utilities `clear/main.py`)."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from virtual_testbed.sonic.commands.context import require_root, run, this_switch
@@ -63,49 +65,32 @@ def priority_group_drop_counters() -> None:
     print("Cleared PG drop counter\n")
 
 
-@priority_group.group("watermark", cls=AliasedGroup)
-def priority_group_watermark() -> None:
-    """Clear priority-group user watermark"""
-    require_root()
-
-
-@priority_group_watermark.command("headroom")
-def priority_group_headroom() -> None:
-    """Clear user headroom watermark for pg"""
-    from virtual_testbed.sonic.commands import watermarkstat
-    watermarkstat.clear(this_switch(), watermarkstat.PG_HEADROOM)
-
-
-@priority_group_watermark.command("shared")
-def priority_group_shared() -> None:
-    """Clear user shared watermark for pg"""
-    from virtual_testbed.sonic.commands import watermarkstat
-    watermarkstat.clear(this_switch(), watermarkstat.PG_SHARED)
-
-
 @cli.group("queue", cls=AliasedGroup)
 def queue() -> None:
     """Clear queue user and persistent watermarks"""
 
 
-@queue.group("watermark", cls=AliasedGroup)
-def queue_watermark() -> None:
-    """Clear queue user watermark"""
-    require_root()
+def _add_watermarks(group: click.Group, kinds: Mapping[str, str]) -> None:
+    """The groups `watermark` and `persistent-watermark`. `kinds`: command -> kind of `watermarkstat`."""
+    for which, name in (("user", "watermark"), ("persistent", "persistent-watermark")):
+        below = AliasedGroup(name, help=f"Clear {which} WM.")
+        for command, kind in kinds.items():
+            below.add_command(_watermark_command(command, kind, which))
+        group.add_command(below)
 
 
-def _clear_queue_watermarks() -> None:
-    from virtual_testbed.sonic.commands import watermarkstat
-    watermarkstat.clear(this_switch(), watermarkstat.QUEUE)
+def _watermark_command(name: str, kind: str, which: str) -> click.Command:
+    @click.command(name, help=f"Clear {which} WM, {name}")
+    @click.option("-n", "--namespace", default=None, help="Namespace name or all")
+    def clear_watermark(namespace: str | None) -> None:
+        require_root()
+        from virtual_testbed.sonic.commands import watermarkstat
+        watermarkstat.clear(this_switch(), watermarkstat.KINDS[kind], which == "persistent")
+    return clear_watermark
 
 
-for _name in ("unicast", "all"):
-    queue_watermark.command(_name, help=f"Clear user watermark of {_name} queues")(_clear_queue_watermarks)
-
-
-@queue_watermark.command("multicast")
-def queue_watermark_multicast() -> None:
-    """Clear user watermark of multicast queues. This switch holds nothing there: nothing to do."""
+_add_watermarks(priority_group, {"headroom": "pg_headroom", "shared": "pg_shared"})
+_add_watermarks(queue, {"unicast": "q_shared_uni", "multicast": "q_shared_multi", "all": "q_shared_all"})
 
 
 def main() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from virtual_testbed.sonic.commands import (
-    buffers, checkpoints, config_files, ecnconfig, interface, mmuconfig, patch, pfcwd_config, portchannel, vlan)
+    buffers, checkpoints, config_files, ecnconfig, interface, mmuconfig, patch, pfcwd_config, portchannel, vlan,
+    watermarkcfg)
 from virtual_testbed.sonic.commands.context import require_root, run, this_switch
 from virtual_testbed.sonic.commands.config_files import DEFAULT_FILE
 from virtual_testbed.sonic.commands.groups import AliasedGroup
@@ -193,6 +194,24 @@ def ecn(profile: str, verbose: bool, **options: int | None) -> None:
 def mmu(profile: str, alpha: int | None, staticth: int | None, trim: str | None, verbose: bool) -> None:
     """mmuconfig configuration tasks"""
     mmuconfig.set_profile(this_switch(), profile, alpha, staticth, trim, verbose)
+
+
+@cli.group(cls=AliasedGroup)
+def watermark() -> None:
+    """Configure watermark"""
+
+
+@watermark.group(cls=AliasedGroup)
+def telemetry() -> None:
+    """Configure watermark telemetry"""
+
+
+@telemetry.command("interval")
+@click.argument("interval")
+def telemetry_interval(interval: str) -> None:
+    """Configure watermark telemetry interval"""
+    arguments = watermarkcfg.parser().parse_args(["--config-interval", interval])
+    watermarkcfg.set_interval(this_switch(), arguments.config_interval)
 
 
 @cli.command("load_minigraph", context_settings={"ignore_unknown_options": True})

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import re
 import sys
 from dataclasses import dataclass
 
+from virtual_testbed.sonic.commands import period
 from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.commands.snapshots import NOT_AVAILABLE, Snapshots, difference, table
 from virtual_testbed.sonic.databases import read_fields, read_hashes
@@ -40,8 +42,6 @@ FEC_HISTOGRAM = [f"BIN{number}" for number in range(16)]
 TRIM = ["TRIM_PKTS", "TRIM_TX_PKTS", "TRIM_DRP_PKTS"]
 """Of these the hardware counts none: `N/A`."""
 _FEC_RATES = FEC[3:]
-_PERIOD = ("error: rates over a period (-p) cannot be measured on this switch: its time need not go with the clock; "
-           "read twice, or see RX_BPS and TX_BPS, which are between two polls")
 _SIZES = ("64", "65-127", "128-255", "256-511", "512-1023", "1024-1518", "1519-2047", "2048-4095", "4096-9216",
           "9217-16383")
 _CASTS = {"Unicast": "UCAST", "Multicast": "MULTICAST", "Broadcast": "BROADCAST"}
@@ -78,13 +78,43 @@ _FLAGS = (
 Counts = dict[str, dict[str, str]]
 
 
+_KINDS = {**_COUNTERS, **_DETAILS}
+
+
+@dataclass(frozen=True)
+class PortsSeen:
+    """Counters of ports, and rates and states ready to print."""
+
+    counts: Counts
+    rates: Counts
+
+
 def collect(switch: SwitchContext) -> Counts:
     """Port -> counter -> value (text, N/A where the hardware has none)."""
-    kinds = {**_COUNTERS, **_DETAILS}
-    wanted_fields = list(dict.fromkeys(field for fields in kinds.values() for field in fields))
+    wanted_fields = list(dict.fromkeys(field for fields in _KINDS.values() for field in fields))
     found = read_fields(switch.counters, [f"COUNTERS:{oid}" for oid in switch.port_oids.values()], wanted_fields)
-    return {port: {name: _total(values, fields) for name, fields in kinds.items()}
-            for port, values in zip(switch.ports(), found)}
+    return dict(zip(switch.ports(), map(_counts, found)))
+
+
+def _counts(values: dict[str, str]) -> dict[str, str]:
+    return {name: _total(values, fields) for name, fields in _KINDS.items()}
+
+
+def _see(switch: SwitchContext) -> PortsSeen:
+    """As it is now."""
+    rates = read_hashes(switch.counters, [f"RATES:{oid}" for oid in switch.port_oids.values()])
+    with switch.connect("APPL_DB") as appl:
+        states = read_hashes(appl, [f"PORT_TABLE:{port}" for port in switch.ports()])
+    rows = zip(switch.ports(), rates.values(), states.values())
+    return PortsSeen(collect(switch), {port: _rates(values, state) for port, values, state in rows})
+
+
+def _as_of(switch: SwitchContext, look: period.Look) -> PortsSeen:
+    """As it was when the agent looked."""
+    oids = switch.port_oids
+    counts = {port: _counts(look["COUNTERS"].get(oid, {})) for port, oid in oids.items()}
+    rates = {port: _rates(look["RATES"].get(oid, {}), look["PORT_TABLE"].get(port, {})) for port, oid in oids.items()}
+    return PortsSeen(counts, rates)
 
 
 def _total(values: dict[str, str], fields: tuple[str, ...]) -> str:
@@ -93,22 +123,16 @@ def _total(values: dict[str, str], fields: tuple[str, ...]) -> str:
     return str(sum(int(values[field]) for field in fields))
 
 
-def _rates(switch: SwitchContext) -> Counts:
-    """Port -> state and rates, ready to print."""
-    hashes = read_hashes(switch.counters, [f"RATES:{oid}" for oid in switch.port_oids.values()])
-    with switch.connect("APPL_DB") as appl:
-        states = read_hashes(appl, [f"PORT_TABLE:{port}" for port in switch.ports()])
-    rates: Counts = {}
-    for port, values, state in zip(switch.ports(), hashes.values(), states.values()):
-        entry = {"STATE": _state(state), **dict.fromkeys(_FEC_RATES, NOT_AVAILABLE)}
-        for way in ("RX", "TX"):
-            raw = values.get(f"{way}_BPS")
-            entry[f"{way}_BPS"] = NOT_AVAILABLE if raw is None else _byte_rate(float(raw))
-            entry[f"{way}_PPS"] = f"{float(values[f'{way}_PPS']):.2f}/s" if f"{way}_PPS" in values else NOT_AVAILABLE
-            speed = float(state.get("speed", 0)) * 1e6 / 8
-            entry[f"{way}_UTIL"] = NOT_AVAILABLE if raw is None or not speed else f"{float(raw) / speed * 100:.2f}%"
-        rates[port] = entry
-    return rates
+def _rates(values: dict[str, str], state: dict[str, str]) -> dict[str, str]:
+    """State and rates of a port; those between the last two polls, as in SONiC, whatever the period."""
+    entry = {"STATE": _state(state), **dict.fromkeys(_FEC_RATES, NOT_AVAILABLE)}
+    for way in ("RX", "TX"):
+        raw = values.get(f"{way}_BPS")
+        entry[f"{way}_BPS"] = NOT_AVAILABLE if raw is None else _byte_rate(float(raw))
+        entry[f"{way}_PPS"] = f"{float(values[f'{way}_PPS']):.2f}/s" if f"{way}_PPS" in values else NOT_AVAILABLE
+        speed = float(state.get("speed", 0)) * 1e6 / 8
+        entry[f"{way}_UTIL"] = NOT_AVAILABLE if raw is None or not speed else f"{float(raw) / speed * 100:.2f}%"
+    return entry
 
 
 def _state(row: dict[str, str]) -> str:
@@ -143,7 +167,7 @@ def wanted(text: str | None) -> list[str] | None:
 @dataclass(frozen=True)
 class View:
     """What of the ports is shown: `ports` None is all; `raw`: also what this user cleared; `tag`: since that
-    snapshot.
+    snapshot; `period_s`: what is counted within so many seconds of the switch's time from now on.
     """
 
     columns: list[str]
@@ -152,10 +176,15 @@ class View:
     raw: bool = False
     tag: str | None = None
     non_zero: bool = False
+    period_s: int = 0
 
 
 def show(switch: SwitchContext, view: View) -> None:
-    """Print ports, less what this user cleared."""
+    """Print ports, less what this user cleared. Ends the command when a period cannot be waited for."""
+    if view.period_s and not view.raw:
+        first, second = _within(switch, view.period_s)
+        _print(view, second, first.counts)
+        return
     tag = view.tag
     kept = None if view.raw else Snapshots(switch, "portstat", tag).load("portstat")
     if kept:
@@ -164,16 +193,25 @@ def show(switch: SwitchContext, view: View) -> None:
         print(f"\nFile '{Snapshots(switch, 'portstat', tag).folder}/portstat' does not exist")
         print(f"Did you run 'portstat -c -t {tag}' to record the counters via tag {tag}?\n")
         return
-    old = kept[1] if kept else {}
-    rates = _rates(switch)
+    _print(view, _see(switch), kept[1] if kept else {})
+
+
+def _within(switch: SwitchContext, seconds: int) -> tuple[PortsSeen, PortsSeen]:
+    """What there was at the beginning and at the end of a period, as the first line says; the rates are of the end."""
+    first, second = period.looks(switch, seconds, "portstat -p")
+    print(f"The rates are calculated within {seconds} seconds period")
+    return _as_of(switch, first), _as_of(switch, second)
+
+
+def _print(view: View, seen: PortsSeen, old: Counts) -> None:
     body: dict[str, dict[str, str]] = {}
-    for port, counts in collect(switch).items():
+    for port, counts in seen.counts.items():
         if view.ports is not None and port not in view.ports:
             continue
         numbers = {name: difference(value, old.get(port, {}).get(name, "0")) for name, value in counts.items()}
         if not view.non_zero or any(numbers[name] not in ("0", NOT_AVAILABLE) for name in numbers
                                     if name in view.columns):
-            body[port] = {**rates[port], **numbers}
+            body[port] = {**seen.rates[port], **numbers}
     header = view.columns if view.columns is FEC_HISTOGRAM else ["STATE", *view.columns]
     if body and view.as_json:
         shown = {port: {name: row[name] for name in header} for port, row in body.items()}
@@ -184,12 +222,6 @@ def show(switch: SwitchContext, view: View) -> None:
         print("No non-zero statistics found for the specified interfaces.")
 
 
-def refuse_period() -> int:
-    """Say why nothing can be measured over a period; returns the exit status."""
-    print(_PERIOD, file=sys.stderr)
-    return 1
-
-
 def clear(switch: SwitchContext, tag: str | None = None) -> None:
     """Remember the counters as they are."""
     Snapshots(switch, "portstat", tag).save("portstat", collect(switch))
@@ -198,15 +230,20 @@ def clear(switch: SwitchContext, tag: str | None = None) -> None:
 
 def detailed(switch: SwitchContext, port: str) -> None:
     """`show interfaces counters detailed PORT`; most sizes are N/A, as this switch does not count them."""
-    counts = collect(switch).get(port)
+    kept = Snapshots(switch, "portstat").load("portstat")
+    _print_details(collect(switch), port, kept[1] if kept else {}, kept[0] if kept else None)
+
+
+def _print_details(found: Counts, port: str, before: Counts, since: str | None) -> None:
+    """Of a port; `since`: when it was that it had counted what it had `before`."""
+    counts = found.get(port)
     if counts is None:
         sys.exit(f"Error: cannot find interface {port}")
-    kept = Snapshots(switch, "portstat").load("portstat")
-    old = kept[1].get(port, {}) if kept else {}
+    old = before.get(port, {})
     for title in _DETAILS:
         gap = "\n" if title.startswith(_AFTER_A_GAP) else ""
         print(f"{gap}{title:.<47} {difference(counts[title], old.get(title, '0'))}")
-    print(f"\n{'Time Since Counters Last Cleared':.<47} {kept[0] if kept else None}")
+    print(f"\n{'Time Since Counters Last Cleared':.<47} {since}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -214,7 +251,8 @@ def _parser() -> argparse.ArgumentParser:
     for short, long, text in _FLAGS:
         parser.add_argument(short, long, action="store_true", help=text)
     parser.add_argument("-t", "--tag", default=None, help="Save stats with name TAG")
-    parser.add_argument("-p", "--period", type=int, default=0, help="of no use: refused unless 0")
+    parser.add_argument("-p", "--period", type=int, default=0,
+                        help="Display stats over a specified period (in seconds).")
     parser.add_argument("-i", "--interface", default=None, help="Display stats for interface lists.")
     parser.add_argument("-s", "--show", default="frontend", help="Display all interfaces or only external interfaces")
     parser.add_argument("-n", "--namespace", default=None, help="Display interfaces for specific namespace")
@@ -226,18 +264,22 @@ def main() -> None:
     """The command."""
     arguments = _parser().parse_args()
     switch = this_switch()
-    if arguments.period:
-        sys.exit(refuse_period())
     ports = wanted(arguments.interface)
     if arguments.delete or arguments.delete_all:
         Snapshots(switch, "portstat", arguments.tag).remove(everyone=arguments.delete_all)
     if arguments.clear:
         clear(switch, arguments.tag)
+    elif arguments.detail and ports and arguments.period and not arguments.raw:
+        since = datetime.datetime.now().isoformat()
+        first, second = _within(switch, arguments.period)
+        for port in ports:
+            _print_details(second.counts, port, first.counts, since)
     elif arguments.detail and ports:
         for port in ports:
             detailed(switch, port)
     else:
-        show(switch, View(_columns(arguments), ports, arguments.json, arguments.raw, arguments.tag, arguments.non_zero))
+        show(switch, View(_columns(arguments), ports, arguments.json, arguments.raw, arguments.tag, arguments.non_zero,
+                          arguments.period))
 
 
 def _columns(arguments: argparse.Namespace) -> list[str]:

@@ -1,6 +1,8 @@
 """`show`: what SONiC shows of PFC, counters, ports and configuration (sonic-utilities `show/main.py`)."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from virtual_testbed.sonic.commands.context import run, this_switch
@@ -102,17 +104,26 @@ def queue_counters(interfacename: str | None, everything: bool, trim: bool, voq:
         queuestat.show(this_switch(), queuestat.QueueView(interfacename, columns, as_json, nonzero))
 
 
-@queue.group("watermark", cls=AliasedGroup)
-def queue_watermark() -> None:
-    """Show user WM for queues"""
+def _add_watermarks(group: click.Group, kinds: Mapping[str, str]) -> None:
+    """The groups `watermark` and `persistent-watermark`. `kinds`: command -> kind of `watermarkstat`."""
+    for which, name in (("user", "watermark"), ("persistent", "persistent-watermark")):
+        below = AliasedGroup(name, help=f"Show {which} WM")
+        for command, kind in kinds.items():
+            below.add_command(_watermark_command(command, kind, which))
+        group.add_command(below)
 
 
-@queue_watermark.command("unicast")
-@_namespace
-def queue_watermark_unicast(namespace: str | None) -> None:
-    """Show user WM for unicast queues"""
-    from virtual_testbed.sonic.commands import watermarkstat
-    watermarkstat.show(this_switch(), watermarkstat.QUEUE)
+def _watermark_command(name: str, kind: str, which: str) -> click.Command:
+    @click.command(name, help=f"Show {which} WM, {name}")
+    @_namespace
+    @click.option("-j", "--json", "as_json", is_flag=True, help="Display JSON output")
+    def show_watermark(namespace: str | None, as_json: bool) -> None:
+        from virtual_testbed.sonic.commands import watermarkstat
+        watermarkstat.show(this_switch(), watermarkstat.KINDS[kind], which == "persistent", as_json)
+    return show_watermark
+
+
+_add_watermarks(queue, {"unicast": "q_shared_uni", "multicast": "q_shared_multi", "all": "q_shared_all"})
 
 
 @cli.group("priority-group", cls=AliasedGroup)
@@ -120,25 +131,7 @@ def priority_group() -> None:
     """Show details of the PGs """
 
 
-@priority_group.group("watermark", cls=AliasedGroup)
-def priority_group_watermark() -> None:
-    """Show priority-group user WM"""
-
-
-@priority_group_watermark.command("headroom")
-@_namespace
-def priority_group_headroom(namespace: str | None) -> None:
-    """Show user headroom WM for pg"""
-    from virtual_testbed.sonic.commands import watermarkstat
-    watermarkstat.show(this_switch(), watermarkstat.PG_HEADROOM)
-
-
-@priority_group_watermark.command("shared")
-@_namespace
-def priority_group_shared(namespace: str | None) -> None:
-    """Show user shared WM for pg"""
-    from virtual_testbed.sonic.commands import watermarkstat
-    watermarkstat.show(this_switch(), watermarkstat.PG_SHARED)
+_add_watermarks(priority_group, {"headroom": "pg_headroom", "shared": "pg_shared"})
 
 
 @priority_group.group("drop", cls=AliasedGroup)
@@ -152,6 +145,23 @@ def priority_group_drop_counters(namespace: str | None) -> None:
     """Show dropped packets for priority-group"""
     from virtual_testbed.sonic.commands import watermarkstat
     watermarkstat.show(this_switch(), watermarkstat.PG_DROPS)
+
+
+@cli.group(cls=AliasedGroup)
+def watermark() -> None:
+    """Show details of watermark"""
+
+
+@watermark.group(cls=AliasedGroup)
+def telemetry() -> None:
+    """Show watermark telemetry info"""
+
+
+@telemetry.command("interval")
+def telemetry_interval() -> None:
+    """Show telemetry interval"""
+    from virtual_testbed.sonic.commands import watermarkcfg
+    watermarkcfg.show_interval(this_switch())
 
 
 @cli.group("buffer_pool", cls=AliasedGroup)
@@ -329,10 +339,9 @@ def interfaces_counters(context: click.Context, /, printall: bool, interface: st
     """Show interface counters"""
     if context.invoked_subcommand is None:
         from virtual_testbed.sonic.commands import portstat
-        if period:
-            context.exit(portstat.refuse_period())
         columns = portstat.ALL if printall else portstat.STANDARD
-        portstat.show(this_switch(), portstat.View(columns, portstat.wanted(interface), as_json, non_zero=nonzero))
+        portstat.show(this_switch(), portstat.View(columns, portstat.wanted(interface), as_json, non_zero=nonzero,
+                                                   period_s=period))
 
 
 @interfaces_counters.command("errors")
@@ -356,14 +365,10 @@ def interfaces_counters_rates() -> None:
 @click.option("-j", "--json", "as_json", is_flag=True, help="Print in JSON format")
 @click.option("--nonzero", is_flag=True, help="Only display non zero counters")
 @_verbose
-@click.pass_context
-def interfaces_counters_fec(context: click.Context, /, period: int, as_json: bool, nonzero: bool,
-                            **ignored: object) -> None:
+def interfaces_counters_fec(period: int, as_json: bool, nonzero: bool, **ignored: object) -> None:
     """Show interface counters fec-stats"""
     from virtual_testbed.sonic.commands import portstat
-    if period:
-        context.exit(portstat.refuse_period())
-    portstat.show(this_switch(), portstat.View(portstat.FEC, as_json=as_json, non_zero=nonzero))
+    portstat.show(this_switch(), portstat.View(portstat.FEC, as_json=as_json, non_zero=nonzero, period_s=period))
 
 
 @interfaces_counters.command("trim")
@@ -371,14 +376,10 @@ def interfaces_counters_fec(context: click.Context, /, period: int, as_json: boo
 @click.option("-p", "--period", type=int, default=0)
 @click.option("-j", "--json", "as_json", is_flag=True, help="Print in JSON format")
 @_verbose
-@click.pass_context
-def interfaces_counters_trim(context: click.Context, /, interface: str | None, period: int, as_json: bool,
-                             verbose: bool) -> None:
+def interfaces_counters_trim(interface: str | None, period: int, as_json: bool, verbose: bool) -> None:
     """Show interface counters trim"""
     from virtual_testbed.sonic.commands import portstat
-    if period:
-        context.exit(portstat.refuse_period())
-    portstat.show(this_switch(), portstat.View(portstat.TRIM, portstat.wanted(interface), as_json))
+    portstat.show(this_switch(), portstat.View(portstat.TRIM, portstat.wanted(interface), as_json, period_s=period))
 
 
 @interfaces_counters.command("detailed")

@@ -60,6 +60,10 @@ class World:
         self._net = net
 
     @property
+    def awaited_ps(self) -> int | None:
+        return None
+
+    @property
     def now_ps(self) -> int:
         """Simulated time."""
         return self._net.now_ps

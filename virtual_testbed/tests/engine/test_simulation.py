@@ -56,6 +56,9 @@ class Agent:
     def next_stage_ps(self):
         return None
 
+    def awaited_ps(self):
+        return None
+
     def due_polls(self, until_ps, after_ps=None):
         if after_ps is not None:
             self.log.append(("missed", after_ps, until_ps))
@@ -257,6 +260,24 @@ def test_what_takes_too_long_leaves_no_switch_with_counters_of_before(parts):
         parts.simulation.advance_to(5 * SECOND)
     assert parts.log == ["apply", ("advance", SECOND), "sample", ("poll", "QUEUE"), ("missed", 0, 3 * SECOND),
                          ("poll", "PORT"), "publish"]
+
+
+def test_what_was_polled_is_not_polled_again_when_later_polls_are_late(parts):
+    """The same counters may be polled several times on the way."""
+    parts.simulation.refresh()
+    agent = parts.agents[0]
+    agent.polls = {SECOND: {"QUEUE_WATERMARK"}, 5 * SECOND: {"QUEUE_WATERMARK"}}
+    agent.late_polls = {SECOND: {"QUEUE_WATERMARK"}}
+    step = parts.network.advance_to
+
+    def slow_after_the_first(time_ps):
+        parts.network.is_slow, parts.network.reaches = time_ps > SECOND, 3 * SECOND
+        step(time_ps)
+
+    parts.network.advance_to = slow_after_the_first
+    with pytest.raises(SimulationLate):
+        parts.simulation.advance_to(5 * SECOND)
+    assert parts.log.count(("poll", "QUEUE_WATERMARK")) == 1
 
 
 def test_an_agent_that_finds_the_data_plane_late_has_not_failed(parts):

@@ -66,6 +66,9 @@ class Agent:
     def next_stage_ps(self):
         return None
 
+    def awaited_ps(self):
+        return None
+
     def due_polls(self, until_ps, after_ps=None):
         return {}
 

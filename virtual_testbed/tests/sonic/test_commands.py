@@ -93,8 +93,10 @@ def test_watermarks(run, agent, network):
     text = run("show queue watermark unicast")
     assert text.splitlines()[0] == "Egress shared pool occupancy per unicast queue:"
     assert rows(text, "Ethernet0")[0][1:] == ["0", "0", "0", "416", "0", "0", "0", "0", "0", "0"]
-    assert run("sonic-clear queue watermark all", root=False, status=1).startswith("Root privileges are required")
-    run("sonic-clear queue watermark all")
+    assert run("sonic-clear queue watermark unicast", root=False, status=1).startswith("Root privileges are required")
+    run("sonic-clear queue watermark all; sonic-clear queue watermark multicast")
+    assert rows(run("show queue watermark unicast"), "Ethernet0")[0][4] == "416"
+    run("sonic-clear queue watermark unicast")
     assert rows(run("show queue watermark unicast"), "Ethernet0")[0][4] == "0"
     for most, shown in ((200, "200"), (416, "416"), (7, "416")):  # each since the poll before
         network.set_queue("Ethernet0", 3, watermark_bytes=most)
@@ -103,6 +105,46 @@ def test_watermarks(run, agent, network):
         assert network.cleared[-1] == {"queues"}
     assert rows(run("show priority-group drop counters"), "Ethernet0")[0] == ["Ethernet0", *["0"] * 8]
     assert "Ingress headroom per PG:" in run("show priority-group watermark headroom")
+
+
+def test_persistent_watermarks_are_cleared_by_themselves(run, agent, network):
+    network.set_queue("Ethernet0", 3, watermark_bytes=416)
+    agent.publish_counters()
+    run("sonic-clear queue watermark unicast")
+
+    def shown(command):
+        return rows(run(command), "Ethernet0")[0][4]
+
+    assert shown("show queue watermark unicast") == "0"
+    assert shown("show queue persistent-watermark unicast") == shown("watermarkstat -p -t q_shared_uni") == "416"
+    network.set_queue("Ethernet0", 3, watermark_bytes=7)
+    agent.poll(["QUEUE_WATERMARK"])
+    run("sonic-clear queue persistent-watermark unicast")
+    assert shown("show queue persistent-watermark unicast") == "0"
+    assert shown("show queue watermark unicast") == "7"
+    for kind in ("headroom", "shared"):
+        run(f"sonic-clear priority-group persistent-watermark {kind}")
+        found = json.loads(run(f"show priority-group persistent-watermark {kind} -j"))
+        assert found[0] == {"Port": "Ethernet0", **{f"PG{number}": "0" for number in range(8)}}
+
+
+def test_watermarks_of_other_queues(run, agent):
+    text = run("show queue watermark multicast")
+    assert text.startswith("Egress shared pool occupancy per multicast queue:\n")
+    assert text.splitlines()[1].split() == ["Port", *(f"MC{number}" for number in range(10, 20))]
+    assert run("show queue watermark all", status=1) == "Object map is empty!\n", "this switch has no such queues"
+
+
+def test_the_interval_of_periodic_watermarks(run, config_db):
+    assert run("show watermark telemetry interval") == "\nTelemetry interval 120 second(s)\n\n"
+    run("config watermark telemetry interval 30")
+    assert databases.read_config(config_db, "WATERMARK_TABLE") == {
+        "WATERMARK_TABLE": {"TELEMETRY_INTERVAL": {"interval": "30"}}}
+    assert run("watermarkcfg -s") == "\nTelemetry interval: 30 second(s)\n\n"
+    run("config watermark telemetry interval 0")
+    assert "interval: 30 " in run("show watermark telemetry interval"), "0 changes nothing, as in SONiC"
+    assert "invalid int value: 'soon'" in run("config watermark telemetry interval soon", status=2)
+    assert run("config watermark telemetry interval 30", root=False, status=1).startswith("Root privileges")
 
 
 def test_only_buffers_that_are_configured_are_counted(qos, agent, config_db):

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import logging
+import random
 from types import SimpleNamespace
 
 import pytest
 
-from virtual_testbed.dataplane.model.counters import (PgCounters, QueueCounters, SwitchCounters, SwitchStates,
-                                                      WatchdogState)
+from virtual_testbed.dataplane.model.counters import (ALL_PARTS, PgCounters, QueueCounters, SwitchCounters,
+                                                      SwitchStates, WatchdogState)
 from virtual_testbed.engine.clock import RealtimeClock, VirtualClock
 from virtual_testbed.engine.simulation import Simulation
 from virtual_testbed.sonic import databases
@@ -17,6 +18,7 @@ from virtual_testbed.sonic.factory import factory_config
 from virtual_testbed.sonic.polling import DEFAULT_MS, read_intervals
 from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.tests.sonic.conftest import HWSKU, NAME, port_counters
+from virtual_testbed.tests.sonic.test_restarts import ask
 
 SECOND = 10**12
 TABLE = "FLEX_COUNTER_TABLE"
@@ -36,7 +38,7 @@ class CountingNetwork:
     def configure_switch(self, config):
         self.configs.append(config)
 
-    def clear_peaks(self, switch, parts):
+    def clear_peaks(self, switch, parts=ALL_PARTS):
         pass
 
     def advance_to(self, time_ps):
@@ -117,11 +119,12 @@ def test_how_an_advance_is_split_changes_nothing(lab):
 
 
 def test_a_long_advance_polls_each_group_once(lab):
+    """And watermarks before the last tick of the telemetry timer, which is at 3480 s."""
     lab.network.stops.clear()
     before = lab.network.readings
     advance(lab, 3599.5)
-    assert lab.network.stops == [3540.0, 3590.0, 3598.5, 3599.0, 3599.5]
-    assert lab.network.readings - before == 3
+    assert lab.network.stops == [3420.0, 3480.0, 3540.0, 3590.0, 3598.5, 3599.0, 3599.5]
+    assert lab.network.readings - before == 4
     assert ages(lab) == expected(3599000, 3590000, 3540000)
 
 
@@ -310,6 +313,200 @@ def test_a_malformed_row_is_named_once_and_not_polled(lab, caplog, row, problem)
         advance(lab, 2)
     assert [record.getMessage() for record in caplog.records] == [f"{NAME}: {TABLE}|PORT ignored: {problem}"]
     assert ages(lab)["PORT"] == 0
+
+
+class LevelNetwork(CountingNetwork):
+    """A data plane with one queue that is filled for a moment now and then; `peaks`: second -> level."""
+
+    def __init__(self):
+        super().__init__()
+        self.peaks = {}
+        self.cleared_ps = -1
+
+    def clear_peaks(self, switch, parts=ALL_PARTS):
+        self.cleared_ps = self.now_ps
+
+    def switch_counters(self, switch, parts):
+        levels = [level for second, level in self.peaks.items()
+                  if self.cleared_ps < second * SECOND <= self.now_ps]
+        return SwitchCounters({}, {("Ethernet0", 3): QueueCounters(watermark_bytes=max(levels, default=0))}, {})
+
+
+@pytest.fixture
+def levels(redis, config_db):
+    """A simulation of one switch whose network is a `LevelNetwork`; watermarks of groups are not polled."""
+    config = factory_config(load_profile(HWSKU), NAME)
+    config[TABLE]["PG_WATERMARK"] = {"FLEX_COUNTER_STATUS": "disable"}
+    databases.write_config(config_db, config, {})
+    network = LevelNetwork()
+    agents = []
+
+    def make_agent():
+        agents.append(SonicAgent(NAME, redis.socket, HWSKU, network, []))
+        return agents[-1]
+
+    simulation = Simulation(network, {NAME: make_agent}, lambda: None)
+    simulation.publish()
+    yield SimpleNamespace(simulation=simulation, network=network, config=config_db, redis=redis)
+    for agent in agents:
+        agent.close()
+
+
+def watermark(lab, table="PERIODIC_WATERMARKS", name="Ethernet0:3"):
+    with databases.connect(lab.redis.socket, "COUNTERS_DB") as connection:
+        oid = databases.read_hash(connection, "COUNTERS_QUEUE_NAME_MAP")[name]
+        return int(databases.read_hash(connection, f"{table}:{oid}")["SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"])
+
+
+def telemetry(lab, interval):
+    databases.change_row(lab.config, "WATERMARK_TABLE", "TELEMETRY_INTERVAL", {"interval": str(interval)})
+
+
+def status(lab, group, value):
+    databases.change_row(lab.config, TABLE, group, {"FLEX_COUNTER_STATUS": value})
+
+
+def test_periodic_watermarks_are_those_of_the_polls_since_the_last_tick(levels):
+    levels.network.peaks = {10: 5000, 100: 700, 130: 900, 200: 80}
+    seen = {}
+    for until in (59, 61, 119, 121, 179, 181, 239, 241, 299, 301):
+        advance(levels, until - levels.network.now_ps / SECOND)
+        seen[until] = watermark(levels)
+    assert seen == {59: 0, 61: 5000, 119: 5000, 121: 700, 179: 700, 181: 900, 239: 900, 241: 80, 299: 80, 301: 80}
+    advance(levels, 60)
+    assert watermark(levels) == 0 and watermark(levels, "USER_WATERMARKS") == 5000
+
+
+def test_a_tick_sets_all_queues_and_groups_to_nothing(levels):
+    """Also those that are not polled."""
+    with databases.connect(levels.redis.socket, "COUNTERS_DB") as connection:
+        group = databases.read_hash(connection, "COUNTERS_PG_NAME_MAP")["Ethernet4:7"]
+        assert databases.read_hash(connection, f"PERIODIC_WATERMARKS:{group}") == {}
+        advance(levels, 120)
+        assert databases.read_hash(connection, f"PERIODIC_WATERMARKS:{group}") == {
+            "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES": "0",
+            "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES": "0"}
+    assert watermark(levels, name="Ethernet8:13") == 0
+
+
+def test_a_level_that_stays_shows_in_the_next_period_too(levels):
+    """Nothing has changed since the last poll, but what was kept was cleared."""
+    levels.network.peaks = {second: 416 for second in range(5, 1000, 5)}
+    advance(levels, 119)
+    with databases.connect(levels.redis.socket, "COUNTERS_DB") as connection:
+        oid = databases.read_hash(connection, "COUNTERS_QUEUE_NAME_MAP")["Ethernet0:3"]
+        connection.call("HSET", f"USER_WATERMARKS:{oid}", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", "0")
+    advance(levels, 2)
+    assert (watermark(levels), watermark(levels, "USER_WATERMARKS")) == (416, 416)
+
+
+def expected_periodic(peaks, poll_s, tick_s, now_s):
+    """By making every poll and every tick; a tick comes before a poll of its instant. The first tick is at 120 s."""
+    instants = [(poll, 1) for poll in range(poll_s, now_s + 1, poll_s)]
+    instants += [(tick, 0) for tick in range(120, now_s + 1, tick_s)]
+    highest = 0
+    for second, is_poll in sorted(instants):
+        found = [level for peak, level in peaks.items() if second - poll_s < peak <= second]
+        highest = max(highest, *found, 0) if is_poll else 0
+    return highest
+
+
+@pytest.mark.parametrize("poll_s, tick_s", [(60, 120), (7, 45), (45, 7), (20, 20), (3600, 120), (1, 3600)])
+def test_how_time_is_advanced_makes_no_difference_to_periodic_watermarks(levels, poll_s, tick_s):
+    draw = random.Random(poll_s)
+    levels.network.peaks = {second: draw.randrange(1, 9999) for second in draw.sample(range(2000), 60)}
+    telemetry(levels, tick_s)
+    databases.change_row(levels.config, TABLE, "QUEUE_WATERMARK", {"POLL_INTERVAL": str(poll_s * 1000)})
+    now_s = 0
+    while now_s < 2000:
+        step_s = draw.choice((1, 7, 45, 60, 120, draw.randrange(1, 700)))
+        advance(levels, step_s)
+        now_s += step_s
+        assert watermark(levels) == expected_periodic(levels.network.peaks, poll_s, tick_s, now_s), now_s
+
+
+def ticks(lab, until_s):
+    """Seconds at which periodic watermarks begin anew, from now on: between two polls of which nothing is seen."""
+    found = []
+    with databases.connect(lab.redis.socket, "COUNTERS_DB") as connection:
+        oid = databases.read_hash(connection, "COUNTERS_QUEUE_NAME_MAP")["Ethernet0:3"]
+        while (now_s := lab.network.now_ps // SECOND) < until_s:
+            connection.call("HSET", f"PERIODIC_WATERMARKS:{oid}", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", "1")
+            advance(lab, 1)
+            if watermark(lab) == 0:
+                found.append(now_s + 1)
+    return found
+
+
+def test_another_interval_counts_from_the_next_tick_on(levels):
+    advance(levels, 50)
+    telemetry(levels, 30)
+    assert ticks(levels, 200) == [120, 150, 180]
+    telemetry(levels, 100)
+    advance(levels, 1)
+    databases.change_row(levels.config, "WATERMARK_TABLE", "TELEMETRY_INTERVAL", None)
+    advance(levels, 1)
+    assert ticks(levels, 350) == [210, 310], "that the row is removed says nothing"
+
+
+def test_a_restart_of_orchagent_starts_the_timer_anew(levels):
+    """Ports, and what is polled, are there after 20 s; the first tick comes 120 s later, then the interval counts."""
+    telemetry(levels, 0)
+    advance(levels, 130)
+    telemetry(levels, 50)
+    ask(levels.redis, "swss")
+    advance(levels, 25)
+    assert levels.network.now_ps == 155 * SECOND
+    assert ticks(levels, 400) == [270, 320, 370]
+
+
+def test_an_interval_of_nothing_stops_the_timer_with_its_next_tick_for_good(levels):
+    telemetry(levels, 0)
+    assert ticks(levels, 130) == [120]
+    telemetry(levels, 5)
+    status(levels, "QUEUE_WATERMARK", "disable")
+    advance(levels, 1)
+    status(levels, "QUEUE_WATERMARK", "enable")
+    assert ticks(levels, 300) == []
+
+
+def test_the_timer_runs_while_a_group_of_watermarks_is_enabled(levels):
+    telemetry(levels, 20)
+    advance(levels, 130)
+    status(levels, "QUEUE_WATERMARK", "disable")
+    assert ticks(levels, 200) == [140], "it stops with its next tick"
+    status(levels, "PG_WATERMARK", "enable")
+    assert ticks(levels, 245) == [220, 240], "it is started anew"
+    status(levels, "PG_WATERMARK", "disable")
+    advance(levels, 5)
+    status(levels, "QUEUE_WATERMARK", "enable")
+    assert ticks(levels, 290) == [260, 280], "it was not stopped yet"
+    databases.change_row(levels.config, TABLE, "QUEUE_WATERMARK", None)
+    assert ticks(levels, 310) == [300], "orchagent does not see that a row is removed"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_order_of_what_is_told_at_one_instant_does_not_matter(levels, is_first):
+    """The agent may look between two commands, or not."""
+    status(levels, "QUEUE_WATERMARK", "disable")
+    advance(levels, 200)
+    if is_first:
+        telemetry(levels, 30)
+        levels.simulation.refresh()
+    status(levels, "QUEUE_WATERMARK", "enable")
+    if not is_first:
+        levels.simulation.refresh()
+        telemetry(levels, 30)
+    assert ticks(levels, 300) == [230, 260, 290]
+
+
+@pytest.mark.parametrize("text", ["-5", "soon", "4294967296"])
+def test_a_malformed_interval_is_named_and_changes_nothing(levels, caplog, text):
+    with caplog.at_level(logging.WARNING):
+        telemetry(levels, text)
+        assert ticks(levels, 250) == [120, 240]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{NAME}: WATERMARK_TABLE|TELEMETRY_INTERVAL ignored: interval must be 0..4294967295 seconds, found '{text}'"]
 
 
 def test_counterpoll(run, config_db):

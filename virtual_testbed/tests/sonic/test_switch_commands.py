@@ -396,12 +396,6 @@ def test_columns_of_queues_and_ports_that_count_nothing(run, agent, network):
     assert rows(run("show interfaces counters trim Ethernet0"), "Ethernet0")[0][2:] == ["N/A"] * 3
 
 
-@pytest.mark.parametrize("command", ["portstat -p 5", "show interfaces counters -p 5",
-                                     "show interfaces counters fec-stats -p 5"])
-def test_a_period_is_refused_as_nothing_need_pass_in_it(run, command):
-    assert run(command, status=1).startswith("error: rates over a period (-p) cannot be measured on this switch")
-
-
 @pytest.mark.parametrize("kind", ["watermark", "persistent-watermark"])
 def test_pools_have_names_and_no_counters(qos, agent, kind):
     agent.apply_configuration()
