@@ -65,7 +65,7 @@ SHORT_BYTES = 2 * 208
 ROUNDED_BITS = 8
 MOST_SHARED = 5
 """The smallest that the suite says it sees (docs/testplan/README.md, "How small a defect each limit sees"): a pause
-1.2 us later than allowed; XOFF three cells early, of one priority of several; headroom two cells short; a pause of 1.3
+1.0 us later than allowed; XOFF three cells early, of one priority of several; headroom two cells short; a pause of 1.3
 us beside a long one that is none, where with 9 bits it is 0.65 us shorter, and with 10 bits 0.3 us; headroom of five
 groups that seven share, each of which is filled to 85 %."""
 

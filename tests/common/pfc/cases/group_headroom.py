@@ -3,8 +3,6 @@ may go on after a pause reached it before that is full."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -15,7 +13,7 @@ from ..model.errors import QualificationError
 from ..model.qos import ConfigDb, PortQos
 from ..model.response_time import response_seconds
 from .group_profiles import read_profile
-from .group_room import MOST_CELL_BYTES, GroupRoom
+from .group_room import MOST_CELL_BYTES, GroupRoom, room_of
 from .switch_counters import priority_groups
 
 FRAME_BYTES = 4096  # large frames, so that what a switch wastes in the last cell of each is little
@@ -73,18 +71,8 @@ def read_headroom(printed: str, config_db: ConfigDb, qos: PortQos, port: str) ->
                 " a priority group of its own, whose headroom nobody else uses"
             )
         profile = read_profile(printed, f"{qos.device} {port} priority {priority}", group)
-        found[priority] = Headroom(group, profile.name, profile.xoff_bytes, cable_m, _room(profile.fields, config_db))
+        found[priority] = Headroom(group, profile.name, profile.xoff_bytes, cable_m, room_of(profile.fields, config_db))
     return found
-
-
-def _room(fields: Mapping[str, str], config_db: ConfigDb) -> GroupRoom | None:
-    """What a profile with these fields lets its group take before XOFF, where that can be told."""
-    pool = re.split(r"[:|]", fields.get("pool", "").strip("[]"))[-1]
-    row = config_db.get("BUFFER_POOL", {}).get(pool, {})
-    numbers = fields.get("size", ""), fields.get("dynamic_th", ""), str(row.get("size", "")), str(row.get("xoff", 0))
-    if not all(re.fullmatch(r"-?\d+", text) for text in numbers):
-        return None
-    return GroupRoom(*map(int, numbers))
 
 
 def _cable_m(config_db: ConfigDb, device: str, port: str) -> int:

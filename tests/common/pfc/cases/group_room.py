@@ -11,8 +11,15 @@ F such frames are F cells, and F cells are T and what headroom had in it, but fo
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+
+from ..model.errors import QualificationError
+from ..model.numbered_rows import numbers_by_key
+from ..model.qos import ConfigDb
+from .switch_counters import priority_groups
 
 LEAST_CELL_BYTES = 80
 MOST_CELL_BYTES = 420
@@ -53,6 +60,40 @@ class GroupRoom:
         pools = (self.pool_bytes, self.pool_bytes - self.pool_headroom)
         possible = [self.size_bytes + part * pool / (1 + groups * part) for pool in pools]
         return min(possible, key=lambda before: abs(off_cells(frames, used, before)))
+
+    def holds(self, taken: Fraction, of_all: Iterable[Fraction]) -> bool:
+        """Whether a group need not have sent XOFF when it has taken so many bytes.
+
+        Args:
+            taken: by this group.
+            of_all: by each group of the pool that is known to have taken some, this one too; one that took more than
+                this one has sent XOFF if this one has.
+        """
+        free = self.pool_bytes - sum(min(other, taken) for other in of_all)
+        return taken <= self.size_bytes + Fraction(2) ** self.dynamic_th * free
+
+
+def room_of(fields: Mapping[str, str], config_db: ConfigDb) -> GroupRoom | None:
+    """What a profile with these fields lets its group take before XOFF, where that can be told."""
+    pool = re.split(r"[:|]", fields.get("pool", "").strip("[]"))[-1]
+    row = config_db.get("BUFFER_POOL", {}).get(pool, {})
+    numbers = fields.get("size", ""), fields.get("dynamic_th", ""), str(row.get("size", "")), str(row.get("xoff", 0))
+    if not all(re.fullmatch(r"-?\d+", text) for text in numbers):
+        return None
+    return GroupRoom(*map(int, numbers))
+
+
+def configured_room(config_db: ConfigDb, device: str, port: str, priority: int) -> GroupRoom | None:
+    """What CONFIG_DB lets the group of a priority take before XOFF where it enters a port; None: it does not say it, as
+    where the switch computes buffers, or the port has no map to priority groups."""
+    try:
+        group = priority_groups(config_db, device, port).get(priority)
+    except QualificationError:
+        return None
+    keys = (key for key, groups in numbers_by_key(config_db, "BUFFER_PG", port).items() if group in groups)
+    name = next((str(config_db["BUFFER_PG"][key].get("profile")) for key in keys), "").strip("[]").split("|")[-1]
+    fields = config_db.get("BUFFER_PROFILE", {}).get(name, {})
+    return room_of({field: str(value) for field, value in fields.items()}, config_db)
 
 
 def cell_bytes(frames: int, used: int, before_xoff: Fraction) -> int | None:

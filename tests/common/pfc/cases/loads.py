@@ -100,12 +100,13 @@ def varying(lab: Lab, target: Target) -> OfferedLoad:
     """Traffic that the line has room for, and into it more lossless data from one port, half as long later from the
     other one too, until both have stopped: 70, 130, 190, 130 and again 70 % of the line.
 
-    Each of the two lasts until both would have filled the shared buffer twice: its groups must have sent XOFF.
+    Each of the two lasts until both would have filled the shared buffer; by an exact clock twice as long, or groups of
+    large buffers would not have to send XOFF.
     """
     lossless = lab.subject.qos.reached_lossless
     ports = equal_ports(lab.subject)
-    length_s = 2 * timing(lab, 2 * (BASE_LOSSLESS + BASE_LOSSY + MORE)).settled_s
-    start_s, base_s = (0.1, 6.0) if lab.clock.exact else (3.0, 20.0)
+    start_s, base_s, fillings = (0.1, 6.0, 2) if lab.clock.exact else (3.0, 20.0, 1)
+    length_s = fillings * timing(lab, 2 * (BASE_LOSSLESS + BASE_LOSSY + MORE)).settled_s
     more = [IngressLoad(port, lossless, MORE, length_s, start_s + n * length_s / 2) for n, port in enumerate(ports)]
     return offered_load(lab, [*_from_each(lab, equal_ports, BASE_LOSSLESS, BASE_LOSSY, base_s), *more])
 

@@ -98,12 +98,15 @@ class Course:
         storms: of each window the priorities of its test traffic, and its pauses.
         test_percent, beside_percent, background_percent: load of all test flows together, of those of the other tested
             priorities, and of those of all others, percent of the line.
+        background_waits: whether some of the others get nothing while test traffic waits, as strict queues come first:
+            they leave in pauses.
     """
 
     storms: tuple[tuple[Target, Pauses], ...]
     test_percent: int = 90
     beside_percent: int = 0
     background_percent: int = 10
+    background_waits: bool = False
 
     @property
     def windows(self) -> list[Window]:
@@ -228,13 +231,15 @@ def measure(lab: Lab, course: Course, target: Target, before: DutCounters) -> Ti
 
 def fitted(lab: Lab, course: Course, target: Target) -> Course:
     """The course, where it fills the line with no more background than the lightest queue gets by its weight: what of
-    it waited would leave in pauses, and cost test traffic nothing."""
+    it waited would leave in pauses, and cost test traffic nothing. Where that is less than 1 % it waits."""
     parts = divide_beside(lab.config_db, lab.subject.qos, target, course.background_percent)
     others = [parts[priority] for priority in lab.subject.qos.others(target) if parts]
     given = min(others, default=Fraction(1)) * 100 * len(others)
     if not others or not course.fills_the_line or given >= course.background_percent:
         return course
-    background = max(1, floor(given))
+    if given < 1:
+        return replace(course, background_waits=True)
+    background = floor(given)
     more = course.background_percent - background
     return replace(course, test_percent=course.test_percent + more, background_percent=background)
 
@@ -422,12 +427,12 @@ def _most_between(run: TimingRun, window: Window, rate: Fraction) -> Fraction:
 
 def _background_parts(run: TimingRun, window: Window, line_frames: Fraction) -> tuple[Fraction, Fraction]:
     """The part of the line that background traffic of other tested priorities asked for; and the part that all other
-    background took: what it asked for, or what came of it where that is less because frames of it were lost
-    (`background-unaffected` says so)."""
+    background took from test traffic: what it asked for, or what came of it where that is less because frames of it
+    were lost (`background-unaffected` says so); nothing where it waits for pauses."""
     background = run.free(window)
     beside = [flow for flow in run.within(window, Role.BACKGROUND) if priority_of(flow) in run.tested]
     came = sum(flow.frames_rx for flow in background) / line_frames
-    return _asked(beside), min(_asked(background), came)
+    return _asked(beside), Fraction(0) if run.course.background_waits else min(_asked(background), came)
 
 
 def _asked(flows: Iterable[FlowStats]) -> Fraction:
@@ -485,7 +490,9 @@ def _to_scale(run: TimingRun) -> Iterator[Check]:
     alone = first.loaded == last.loaded and all(
         len(window.pauses.frames) == 1 and window.pauses.held(window.loaded[0], speed).times for window in (first, last)
     )
-    if not run.exact or not alone or first.pauses.frames[0].quanta == last.pauses.frames[0].quanta:
+    if first.pauses.frames[0].quanta == last.pauses.frames[0].quanta or run.course.background_waits:
+        return
+    if not run.exact or not alone:
         return
     off, unsure = off_scale(run, (first, last))
     place = at_priority(run.subject, first.loaded[0])

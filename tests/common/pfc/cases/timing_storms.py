@@ -20,7 +20,7 @@ from ..model.counters import DutCounters
 from ..model.errors import QualificationError
 from ..model.measurement import CaseRun
 from ..model.response_time import response_seconds
-from ..model.traffic import FlowPlan, FlowStats, Role, Stats
+from ..model.traffic import FlowStats, Role, Stats
 from ..record.case import PlanCase, Target
 from ..record.verdict import Check
 from .engine import Procedure, Table, sending, settled_counters
@@ -244,7 +244,7 @@ def _around(run: StormsRun, storm: str) -> Iterator[Check]:
         place = at_priority(run.subject, priority_of(flow))
         passed = stopped[name].frames_rx - flow.frames_rx
         yield at_most("stopped-in-time", place, most_passed(run, flow), in_storm, passed)
-        least = least_resumed(run, storm, flow.plan)
+        least = least_resumed(run, storm, flow)
         passed = over[name].frames_rx - stopped[name].frames_rx
         yield at_least("resumed", place, least, f"frames received within {run.times.gap:.4f} s after {storm}", passed)
         if run.exact:
@@ -277,8 +277,8 @@ def most_passed(run: StormsRun, flow: FlowStats) -> int:
 
 def most_passed_in_all(run: StormsRun, storm: str) -> int:
     """The same of all tested flows together: what the line takes in that time and the frame that is under way, less the
-    whole frames that each background flow sends in it at its rate or, if that is less, by its part of the line; one
-    turn of a queue for those that come late. A frame of each tested flow may come first at the sender, whose line is
+    whole frames that background sends in it at its rate or, if that is less, by its part of the line; one turn of a
+    queue for those that come late. A frame of each tested flow may come first at the sender, whose line is
     full: while these leave, background waits."""
     if not run.exact:
         return 0
@@ -287,24 +287,26 @@ def most_passed_in_all(run: StormsRun, storm: str) -> int:
     others = [min(flow.plan.rate(speed), run.parts.get(priority_of(flow), Fraction(1)) * line)
               for flow in run.flows(f"{storm} begun", Role.BACKGROUND)]
     waiting = ceil(len(run.tested) * sum(others) / line)
-    sent_by_others = sum(floor(response_s(run) * rate) for rate in others) - waiting
-    return floor(response_s(run) * line) + run.turn_frames + 1 - sent_by_others
+    sent_by_others = floor(response_s(run) * sum(others)) - waiting
+    return floor(response_s(run) * line) + run.turn_frames + 1 - max(0, sent_by_others)
 
 
-def least_resumed(run: StormsRun, storm: str, plan: FlowPlan) -> int:
-    """Frames of a flow that must arrive in the gap after a storm: its part of the line, from when the last pause has
+def least_resumed(run: StormsRun, storm: str, flow: FlowStats) -> int:
+    """Frames of a flow that must arrive in the gap after a storm: what it sends, or less where its part of the line is
+    less while others have enough waiting, from when the last pause has
     lapsed and the port has had its response time; more of it waits than the line takes. The last of several tested
     queues waits for a turn of each other one. By a clock that is not exact the last pause may have come as the storm
     ended, and the generator may have stopped it a second late."""
     speed = run.subject.pair.speed_mbps
-    part = plan.rate(speed)
+    part = run.parts.get(priority_of(flow), Fraction(1)) * line_rate_fps(FRAME_BYTES, speed)
+    rate = min(flow.plan.rate(speed), part)
     if run.exact:
         frames = run.flows(f"{storm} over", Role.STORM)[0].frames_tx
         lost = held_s(speed, run.times, frames) + response_s(run)
         of_turn = ceil(Fraction(run.turn_frames * (len(run.tested) - 1), len(run.tested)))
-        return ceil(part * (Fraction(run.times.gap) - lost)) - EDGE_FRAMES - of_turn
+        return ceil(rate * (Fraction(run.times.gap) - lost)) - EDGE_FRAMES - of_turn
     lost = pause_seconds(MAX_QUANTA, speed) + response_seconds(speed) + START_LAG_S
-    return ceil(part * (Fraction(run.times.gap) - lost) * (1 - load_tolerance(run))) - EDGE_FRAMES
+    return ceil(rate * (Fraction(run.times.gap) - lost) * (1 - load_tolerance(run))) - EDGE_FRAMES
 
 
 CASES: Table = {STORMS: Procedure(measure, validity, judge, all_lossless)}

@@ -12,6 +12,7 @@ from tests.common.pfc.cases.congestion import (
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.ingress import IngressLoad
 from tests.common.pfc.cases.frames import imix
+from tests.common.pfc.cases.group_room import GroupRoom, configured_room
 from tests.common.pfc.cases.loads import tx_port, with_room
 from tests.common.pfc.cases.switch_counters import OWN_FRAMES, DataCounters, PortCounts
 from tests.common.pfc.cases.timing import COURSES, PAUSE_LENGTH, THROTTLED, fitted
@@ -68,6 +69,14 @@ def test_background_beside_full_queues_is_no_more_than_its_weight_gives(lossy, l
     """Five of 1 beside two of 80 get 3.03 % together; SONiC's 14 beside 15 far more than 10 %."""
     found = fitted(weighted(lossy, lossless), COURSES[PAUSE_LENGTH]((3, 4)), (3, 4))
     assert (found.test_percent, found.background_percent) == (test, background), found
+
+
+def test_background_beside_strict_queues_waits():
+    """Its weight gives it nothing: test traffic may have the whole line."""
+    bench = weighted(14, 15)
+    rows = {**bench.config_db["SCHEDULER"], "scheduler.1": {"type": "STRICT"}}
+    course = fitted(replace(bench, config_db={**bench.config_db, "SCHEDULER": rows}), COURSES[PAUSE_LENGTH]((3,)), (3,))
+    assert course.background_waits and course.background_percent == 10, course
 
 
 def test_a_line_with_room_for_all_has_its_background_whatever_the_weights():
@@ -262,17 +271,46 @@ def test_a_sender_that_starves_beside_another_one(exact, got, status):
     assert found == {tx.port: Status.PASS, other.port: status}, (exact, got, found)
 
 
-@pytest.mark.parametrize(("percent", "lost", "exact", "passes"), [
-    (101, 0, True, True), (101, 1, True, False), (101, 0, False, False), (200, 0, True, False),
+@pytest.mark.parametrize(("percent", "lost", "exact", "pool", "passes"), [
+    (101, 0, True, 600_000, True), (101, 1, True, 600_000, False), (101, 0, False, 600_000, False),
+    (101, 0, True, 500_000, False), (101, 0, True, None, False),
 ])
-def test_what_the_buffer_has_room_for_needs_no_pauses(percent, lost, exact, passes):
-    """2.2 ms of 1 % too much at 100 Gb/s are 275 kB, of a whole line 27.5 MB, more than the buffer has; on hardware
-    nobody knows how long data came."""
+def test_what_a_group_has_room_for_needs_no_pauses(percent, lost, exact, pool, passes):
+    """2.2 ms of 1 % too much at 100 Gb/s are 270 kB of data; a group with `dynamic_th` 0 takes half of its pool. On
+    hardware nobody knows how long data came."""
     bench = lab(100)
     tx, read = bench.subject.pair.tx, bench.dut.counters()
     times = SteadyWindow(0.001, 0.001) if exact else WALL
     load = offered_load(bench, [IngressLoad(tx, (3,), percent, times.data_s)], times=times)
     flow = FlowStats(FlowPlan("data", Role.TEST, 3, 1024, 101.0, enters=tx.port), False, 10**5, 10**5 - lost)
-    run = LoadRun(bench.subject, read, read, read, (), {"sent": {"data": flow}}, load, {}, None, exact)
+    rooms = {(3, tx.port): None if pool is None else GroupRoom(0, 0, pool)}
+    run = LoadRun(bench.subject, read, read, read, (), {"sent": {"data": flow}}, load, {}, None, exact, rooms=rooms)
     [check] = _back_pressure(run)
     assert (check.status is Status.PASS) == passes, check.message
+
+
+def test_what_a_group_takes_before_xoff_is_in_its_profile():
+    """Of a port's row in BUFFER_PG; none where there is no row, or no map to priority groups."""
+    bench = lab(100)
+    tables = {
+        "BUFFER_PG": {"Ethernet0|3-4": {"profile": "[BUFFER_PROFILE|lossless]"}},
+        "BUFFER_PROFILE": {"lossless": {"pool": "[BUFFER_POOL|ingress]", "size": "1248", "dynamic_th": "-1"}},
+        "BUFFER_POOL": {"ingress": {"size": "1000000", "xoff": "200000"}},
+        "PORT_QOS_MAP": {"Ethernet0": {"tc_to_pg_map": "AZURE"}},
+        "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"0": "0", "3": "3"}},
+    }
+    config_db = {**bench.config_db, **tables}
+    device = bench.subject.qos.device
+    assert configured_room(config_db, device, "Ethernet0", 3) == GroupRoom(1248, -1, 1_000_000, 200_000)
+    assert configured_room(config_db, device, "Ethernet0", 0) is None, "it has no row"
+    assert configured_room({**config_db, "PORT_QOS_MAP": {"Ethernet0": {}}}, device, "Ethernet0", 3) is None, "no map"
+
+
+@pytest.mark.parametrize(("taken", "others", "holds"), [
+    (500_000, (), True), (500_001, (), False), (333_333, (333_333,), True), (333_334, (900_000,), False),
+    (400_000, (100_000,), True),
+])
+def test_a_group_holds_what_the_others_leave_it(taken, others, holds):
+    """Of a pool of 1 MB as much as is free: a half alone, a third beside one alike or a fuller one."""
+    of_all = [Fraction(taken), *map(Fraction, others)]
+    assert GroupRoom(0, 0, 1_000_000).holds(Fraction(taken), of_all) == holds, "bytes"
