@@ -110,7 +110,7 @@ class Line:
             all kinds of them.
         busy_until_ps: when the line is free again.
         flight: frames whose arrival is an event, as (instant, frame), in order; the one on the line is among them.
-        data_ps: when a data frame was last put on it.
+        data_ps: when a data frame was last put on it; `-NEVER`: none was.
         end: what receives control frames at the other end (None: nothing is plugged in).
     """
 
@@ -210,7 +210,8 @@ class Line:
         """Let what is on it be so much later."""
         self.busy_until_ps += shift_ps
         self.flight = deque((time_ps + shift_ps, frame) for time_ps, frame in self.flight)
-        self.data_ps += shift_ps
+        if self.data_ps > -NEVER:
+            self.data_ps += shift_ps
 
     def replace_frames(self, frames: Iterable[Arriving]) -> None:
         """Take other frames for those on the cable, which arrive when those would."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -11,7 +11,9 @@ from virtual_testbed.dataplane import compiled
 from virtual_testbed.dataplane.compiled import Compiled, tables
 from virtual_testbed.dataplane.compiled.cycle import COUNTS
 from virtual_testbed.dataplane.compiled.stepper import Stepper
+from virtual_testbed.dataplane.compiled.transfer import bounded
 from virtual_testbed.dataplane.fast_forward import partition, skip
+from virtual_testbed.dataplane.model.line import Line
 from virtual_testbed.dataplane.model.traffic import FIRST_BIT, Duration
 from virtual_testbed.faults import BUILT_IN, Fault, Scope
 from virtual_testbed.tests.dataplane.differential import run_case
@@ -217,6 +219,13 @@ def test_what_does_not_fit_into_64_bits_is_stepped_without_it():
         reasons = net.statistics().not_skipped
     assert reasons["not stepped by compiled code: a number beyond 64 bits"] and not net.statistics().compiled_events
     assert net.flow_counters("d0").frames_rx > 500
+
+
+def test_a_line_that_never_had_data_fits_into_a_table_after_time_was_skipped():
+    """The lines back to senders that are held have pauses alone."""
+    line = Line(Mock(), 100_000, 0, Mock())
+    line.shift(10**15)
+    assert bounded(line.data_ps) == -tables.NEVER, "a number that is no instant any more"
 
 
 def test_a_queue_that_goes_on_leaking_where_no_other_would_is_stepped_without_it():
