@@ -12,7 +12,7 @@ import datetime
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -42,8 +42,10 @@ from virtual_testbed.sonic.restarts import (
     CONTAINERS, PORTS, SSH, Recovery, RestartRequest, restart_by_itself, unpowered,
 )
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
+from virtual_testbed.sonic.system_log import SystemLog
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, SWITCH, is_aging_off, log_ports
+from virtual_testbed.sonic.watchdog_log import Message, about_rows, about_storms
 from virtual_testbed.sonic.watchdog_registration import TABLE as PFC_WD, Registrations, as_registered, registered
 from virtual_testbed.sonic.watchdog_scripts import ScriptDecider, read_scripts
 
@@ -88,6 +90,7 @@ class ChangeWatch:
     def __init__(self, redis_socket: str) -> None:
         self._connection = databases.connect(redis_socket, "CONFIG_DB")
         self._removed: set[str] = set()
+        self._set: set[str] = set()
         watched = [f"__keyspace@{databases.NUMBERS[name]}__:{keys}"
                    for name, keys in (("CONFIG_DB", "*"), ("ASIC_DB", SDK), ("ASIC_DB", SWITCH),
                                       ("STATE_DB", RESTART_KEY))]
@@ -101,9 +104,15 @@ class ChangeWatch:
         changed = False
         while (message := self._connection.read())[0] != "pong":
             changed = True
-            if message[-1] == "del":
-                self._removed.add(str(message[-2]).partition(":")[2])
+            name = str(message[-2]).partition(":")[2]
+            (self._removed if message[-1] == "del" else self._set).add(name)
         return changed
+
+    def take_set(self) -> set[str]:
+        """The rows of which a field was written since the last call, whether they are there still or not."""
+        found = self._set
+        self._set = set()
+        return found
 
     def take_removed(self) -> set[str]:
         """The rows that were removed since the last call, whether they are there again or not: `PORT|Ethernet0`."""
@@ -120,7 +129,7 @@ class SonicAgent:
     """One switch's link between its databases and the data plane."""
 
     def __init__(self, switch: str, redis_socket: str, hwsku: str, network: SwitchDataPlane,
-                 faults: Sequence[Fault], swss: Path | None = None) -> None:
+                 faults: Sequence[Fault], swss: Path | None = None, system_log: SystemLog | None = None) -> None:
         """Start: the switch gets its factory configuration if it has none, name maps and first counters are written.
 
         Args:
@@ -130,6 +139,7 @@ class SonicAgent:
             network: the data plane; must know the switch's links already.
             faults: all of the testbed; those about the agent are honoured, on a copy of each.
             swss: a checkout of sonic-swss, whose scripts decide what the watchdog does; None: the data plane does.
+            system_log: of the switch, for what orchagent says; None: it has none.
 
         Raises:
             DatabaseError: Redis does not answer.
@@ -140,6 +150,7 @@ class SonicAgent:
         self._socket = redis_socket
         self._network = network
         self._faults = tuple(faults)
+        self._system_log = system_log
         self._profile = load_profile(hwsku)
         self._ids = ObjectIds(self._profile)
         self._scripts = read_scripts(swss, self._profile.asic_type) if swss is not None else ()
@@ -252,6 +263,7 @@ class SonicAgent:
             self._open = stack.pop_all()
         self._applied = None
         self._watchdogs: Registrations = {}
+        self._logged: Mapping[tuple[str, int], WatchdogState] = {}  # as the system log has the storms
         self._written = {}
         self._lost = False
         self._shown = None
@@ -325,6 +337,12 @@ class SonicAgent:
         buffers = in_effect(found, self._profile)
         old = self._applied
         removed = self._watch.take_removed()
+        rows = found.get(PFC_WD, {})
+        written = self._watch.take_set()
+        if old is None:  # a switch that starts takes all rows
+            written = {f"{PFC_WD}|{key}" for key in rows}
+        if old is not None and _is_watching(old.config):
+            self._log_storms(self._states_now(old.config))
         translation = translate(buffers.config, self._profile, self._switch, switch_mac(self._switch),
                                 self._deriving(buffers.config, removed, starts=old is None),
                                 None if old is None else old.parsed)
@@ -348,7 +366,9 @@ class SonicAgent:
                 _log.warning("%s: %s", self._switch, problem)
         self._hooks.now_ps = self._network.now_ps
         was = None if old is None else old.config
-        wanted = self._with_watchdogs(translation.config, config.get(PFC_WD, {}), removed)
+        watchdogs = self._watchdogs
+        wanted = self._with_watchdogs(translation.config, rows, removed)
+        self._say(about_rows(rows, written, removed, watchdogs, self._watchdogs, self._profile.ports))
         kept = wanted if was is None else withhold_removals(was, wanted, self._hooks)
         translation = dataclasses.replace(translation, config=taking_effect(was, kept, self._hooks))
         if was is not None and (stopped := self._stopped(was, wanted, removed)) != was:  # started in the same moment
@@ -374,9 +394,22 @@ class SonicAgent:
             return False
         self._network.configure_switch(translation.config)
         self._last_config = translation.config
+        if was is not None and _is_watching(was):
+            self._logged = self._states_now(translation.config).watchdog  # a watchdog that is stopped reports no end
         if old is None and self._decider is not None:
             self._network.decide_watchdog_by(self._switch, self._decider)
         return True
+
+    def _say(self, messages: Iterable[Message]) -> None:
+        """Write what orchagent says into the system log."""
+        if self._system_log is not None:
+            for message in messages:
+                message.write(self._system_log)
+
+    def _log_storms(self, states: SwitchStates) -> None:
+        """Write which storms have begun and ended."""
+        self._say(about_storms(self._logged, states.watchdog, self._ids))
+        self._logged = states.watchdog
 
     def _with_watchdogs(self, config: SwitchConfig, rows: Collection[str], removed: Collection[str]) -> SwitchConfig:
         """The switch with the watchdogs that orchagent has registered."""
@@ -475,6 +508,7 @@ class SonicAgent:
     def _publish_states(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Nothing is written twice: a command that changes nothing there is the rule."""
         channels = self._applied.port_channels if self._applied is not None else {}
+        self._log_storms(states)
         told = {} if config.big_red_switch else self._written  # its frames are counted when it ends
         states = dataclasses.replace(states, watchdog=written(states.watchdog, told))
         if self._counters.is_falsified or self._shown != (states, config, channels):
