@@ -360,6 +360,7 @@ def test_drops_of_ports(run, agent, network):
     assert rows(run("dropstat -c show -t PORT_EGRESS_DROPS"), "Ethernet0") == [["Ethernet0", "U", "0", "5"]]
     assert run("dropstat -c show -g group") == "\n"
     assert run("sonic-clear dropcounters") == "Cleared drop counters\n"
+    assert run("sonic-clear arp; sonic-clear ndp fc00::1") == 2 * "Nothing to flush.\n", "addresses do not age"
     network.set_port("Ethernet0", rx_drops=9)
     agent.publish_counters()
     assert rows(run("dropstat -c show"), "Ethernet0") == [["Ethernet0", "U", "0", "2", "0", "0"]]
