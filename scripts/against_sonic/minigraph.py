@@ -13,12 +13,14 @@ _NET = "Microsoft.Search.Autopilot.NetMux"
 _SCHEMA = "http://www.w3.org/2001/XMLSchema-instance"
 
 
-def minigraph(host: str, config: Mapping[str, Any]) -> str:
-    """The XML; ports, VLANs and links are named by alias, as minigraphs do."""
+def minigraph(host: str, config: Mapping[str, Any], with_speeds: bool = False) -> str:
+    """The XML; ports, VLANs and links are named by alias, as minigraphs do. `with_speeds`: it has those of ports."""
     root = Element(f"{{{_GRAPH}}}DeviceMiniGraph")
     _add_routing(root)
     _add_data_plane(root, host, config)
     _add_links(root, host, config)
+    if with_speeds:
+        _add_speeds(root, config)
     metadata = _add(root, "MetadataDeclaration")
     _add(metadata, "Devices")
     _add(root, "Hostname", host)
@@ -93,6 +95,16 @@ def _add_links(root: Element, host: str, config: Mapping[str, Any]) -> None:
     _add(device, "ElementType", config["DEVICE_METADATA"]["localhost"]["type"])
     for _, prefix in _addresses(config, "MGMT_INTERFACE"):
         _add(_add(device, "ManagementAddress"), "IPPrefix", prefix, _NET)
+
+
+def _add_speeds(root: Element, config: Mapping[str, Any]) -> None:
+    device = _add(_add(root, "DeviceInfos"), "DeviceInfo")
+    interfaces = _add(device, "EthernetInterfaces")
+    for row in config["PORT"].values():
+        interface = _add(interfaces, "EthernetInterface", space=_DATA)
+        _add(interface, "InterfaceName", row["alias"])
+        _add(interface, "Speed", row["speed"])
+    _add(device, "HwSku", config["DEVICE_METADATA"]["localhost"]["hwsku"])
 
 
 def _addresses(config: Mapping[str, Any], table: str) -> Iterator[tuple[str, str]]:

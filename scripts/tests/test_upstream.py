@@ -17,10 +17,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from scripts.against_sonic.minigraph import minigraph
 from scripts.suite import REFUSED
 from scripts.testbeds import TESTBED_FILE, Failure, Refusal, files_of
 from scripts.upstream import __main__ as command
-from scripts.upstream import python_3_12
+from scripts.upstream import python_3_12, running
 from scripts.upstream.options import EXAMPLES, UpstreamRequest, check, parser
 from scripts.upstream.running import TheirRun, their_command, their_environment, unused_ports
 from scripts.upstream.table import (
@@ -30,6 +31,9 @@ from scripts.upstream.tree import COPIED, OVER_SSH, copy_tree, find_tree, functi
 from tests.common.clone import ROOT
 from tests.common.pfc.record.verdict import Status
 from virtual_testbed.lab_files.description import virtual_testbeds
+from virtual_testbed.sonic.factory import factory_config
+from virtual_testbed.sonic.minigraph import tables_of
+from virtual_testbed.sonic.profile import load_profile
 from virtual_testbed.sonic_mgmt.simulated_sleep import WATCHERS
 from virtual_testbed.supervision.endpoints import Endpoints
 
@@ -249,6 +253,43 @@ def test_tests_are_those_for_the_number_of_switches(tmp_path: Path, lab: Endpoin
     assert one[one.index("--topology") + 1] == "tgen", "of one switch"
     two = their_command(run, replace(lab, switches={**lab.switches, "dut2": SimpleNamespace(ssh_port=2223)}), "vtb")
     assert two[two.index("--topology") + 1] == "multidut-tgen", "of two"
+
+
+def test_a_host_in_the_place_of_a_ptf_container_is_for_tests_over_ssh(tmp_path: Path, lab: Endpoints) -> None:
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path)
+    with running.plain_host(run, lab) as port:
+        assert port is None and not list(tmp_path.iterdir())
+
+
+def test_without_such_a_host_the_lab_has_none(tmp_path: Path, lab: Endpoints, capsys: pytest.CaptureFixture[str],
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    access = SimpleNamespace(ssh_host="127.0.0.1", user="admin", key_file=tmp_path / "key")
+    monkeypatch.setattr(running, "MODULE", "virtual_testbed.none")
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path, suites=OVER_SSH)
+    with running.plain_host(run, replace(lab, switches={"dut": access})) as port:
+        assert port is None
+    assert "no host in the place of a PTF container" in capsys.readouterr().out
+
+
+def test_a_switch_reads_the_minigraph_that_is_made_of_its_configuration() -> None:
+    profile = load_profile("DellEMC-Z9664f-O64")
+    factory = factory_config(profile, "dut")
+    given = {"PORT": factory["PORT"], "DEVICE_METADATA": {"localhost": {
+                 **factory["DEVICE_METADATA"]["localhost"], "type": "ToRRouter"}},
+             "DEVICE_NEIGHBOR": {"Ethernet0": {"name": "generator", "port": "Card1/Port1"}},
+             "INTERFACE": {"Ethernet8": {}, "Ethernet8|10.0.0.0/31": {}}, "VLAN": {"Vlan10": {"vlanid": "10"}},
+             "VLAN_MEMBER": {"Vlan10|Ethernet0": {"tagging_mode": "untagged"}},
+             "VLAN_INTERFACE": {"Vlan10": {}, "Vlan10|192.0.2.1/24": {}},
+             "LOOPBACK_INTERFACE": {"Loopback0": {}, "Loopback0|10.1.0.1/32": {}},
+             "MGMT_INTERFACE": {"eth0|192.0.2.9/24": {"gwaddr": "192.0.2.1"}}}
+    given["PORT"] = {**given["PORT"], "Ethernet0": {**given["PORT"]["Ethernet0"], "speed": "100000"}}
+    found = tables_of(minigraph("dut", given, with_speeds=True), profile, factory)
+    for name in ("DEVICE_NEIGHBOR", "INTERFACE", "VLAN_MEMBER", "VLAN_INTERFACE", "LOOPBACK_INTERFACE",
+                 "MGMT_INTERFACE"):
+        assert found[name] == given[name], name
+    assert found["PORT"]["Ethernet0"]["speed"] == "100000"
+    assert found["DEVICE_METADATA"]["localhost"]["type"] == "ToRRouter"
+    assert [port for port, row in found["PORT"].items() if row["admin_status"] == "up"] == ["Ethernet0", "Ethernet8"]
 
 
 def test_ports_without_a_cable_are_those_of_no_link() -> None:

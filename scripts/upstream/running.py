@@ -6,27 +6,33 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import yaml
 
 from scripts import testbeds
+from scripts.against_sonic.minigraph import MINIGRAPH, minigraph
 from scripts.qualifying.progress import ItemEvents
 from scripts.suite import PYTEST_LOG
-from scripts.testbeds import Failure
+from scripts.testbeds import Failure, shown, step
 from scripts.upstream.table import UpstreamSession, OutcomeRow
 from scripts.upstream.tree import OVER_SSH, SUITES
 from tests.common.clone import ROOT
 from virtual_testbed.lab_files.description import Testbed, load_testbed
-from virtual_testbed.sonic_mgmt.checkout import write_lab
+from virtual_testbed.process import PARENT_VARIABLE
+from virtual_testbed.sonic_mgmt.checkout import ptf_name, write_lab
 from virtual_testbed.sonic_mgmt.outcomes import FILE, NAMES
+from virtual_testbed.sonic_mgmt.ptf_host import MODULE, write_settings
 from virtual_testbed.sonic_mgmt.simulated_sleep import CLOCK
 from virtual_testbed.supervision.endpoints import Endpoints, read_endpoints
 
 STAND_INS = ROOT / "virtual_testbed/sonic_mgmt"
 OUTCOMES = "outcomes.jsonl"
+PTF_LOG = "ptf.log"
 PLUGINS = ("simulated_sleep", "outcomes")
 OVER_GRPC = ("plain_otg",)
 """The plugins that are there where sonic-mgmt does not speak to IxNetwork."""
@@ -115,15 +121,33 @@ def shut_unused_ports(lab: Endpoints) -> None:
     """
     for switch, ports in unused_ports(load_testbed(lab.name, lab.testbed_file)).items():
         shut = json.dumps({"PORT": {port: {"admin_status": "down"} for port in ports}})
-        command = f"sudo sonic-cfggen -a {shlex.quote(shut)} --write-to-db && sudo config save -y"
-        failed = f"the ports of {switch} without a cable could not be shut"
-        try:
-            done = subprocess.run(["ssh", "-F", str(lab.ssh_config), switch, command], capture_output=True, text=True,
-                                  check=False, timeout=SSH_S)
-        except subprocess.TimeoutExpired as late:
-            raise Failure(f"{failed}: no answer over SSH in {SSH_S} s") from late
-        if done.returncode:
-            raise Failure(f"{failed}: {done.stderr.strip()}")
+        _on_switch(lab, switch, f"sudo sonic-cfggen -a {shlex.quote(shut)} --write-to-db && sudo config save -y",
+                   f"the ports of {switch} without a cable could not be shut")
+
+
+def write_minigraphs(lab: Endpoints) -> None:
+    """Writes a minigraph on each switch, of what is configured, as sonic-mgmt's `deploy-mg` does in a lab.
+
+    Raises:
+        Failure: a switch does not do it.
+    """
+    for switch in lab.switches:
+        failed = f"{switch} could not be given a minigraph"
+        config = json.loads(_on_switch(lab, switch, "sonic-cfggen -d --print-data", failed))
+        text = minigraph(switch, config, with_speeds=True)
+        _on_switch(lab, switch, f"sudo tee {MINIGRAPH}", failed, text)
+
+
+def _on_switch(lab: Endpoints, switch: str, command: str, failed: str, said: str = "") -> str:
+    """What a command prints on a switch. `failed`: how the sentence begins where it fails. Raises Failure."""
+    try:
+        done = subprocess.run(["ssh", "-F", str(lab.ssh_config), switch, command], capture_output=True, text=True,
+                              check=False, timeout=SSH_S, input=said)
+    except subprocess.TimeoutExpired as late:
+        raise Failure(f"{failed}: no answer over SSH in {SSH_S} s") from late
+    if done.returncode:
+        raise Failure(f"{failed}: {done.stderr.strip()}")
+    return done.stdout
 
 
 def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], None]) -> UpstreamSession:
@@ -136,7 +160,39 @@ def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], No
     """
     lab = read_endpoints(folder)
     shut_unused_ports(lab)
-    write_lab(run.copy, folder, run.ixnetwork)
+    if run.suites == OVER_SSH:
+        write_minigraphs(lab)
+    with plain_host(run, lab) as ptf_port:
+        write_lab(run.copy, folder, run.ixnetwork, ptf_port)
+        return _run(run, lab, meanwhile)
+
+
+@contextlib.contextmanager
+def plain_host(run: TheirRun, lab: Endpoints) -> Iterator[int | None]:
+    """The host in the place of a PTF container, for the tests over SSH; yields the port of its SSH server, None where
+    there is none.
+    """
+    if run.suites != OVER_SSH:
+        yield None
+        return
+    with TemporaryDirectory(prefix="ptf-") as folder:
+        settings = write_settings(Path(folder), lab, ptf_name(lab))
+        command = [sys.executable, "-P", "-m", MODULE, str(settings)]
+        with (run.folder / PTF_LOG).open("w", encoding="utf-8") as log, subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True,
+                env={**os.environ, PARENT_VARIABLE: str(os.getpid())}) as process:
+            assert process.stdout is not None
+            try:
+                said = process.stdout.readline()
+                if not said:
+                    step(f"no host in the place of a PTF container: {shown(run.folder / PTF_LOG)} says why")
+                yield int(json.loads(said)["ssh_port"]) if said else None
+            finally:
+                process.terminate()
+
+
+def _run(run: TheirRun, lab: Endpoints, meanwhile: Callable[[OutcomeRow], None]) -> UpstreamSession:
+    """Runs their pytest in a copy that has the lab."""
     command = their_command(run, lab, lab.inventory.name)
     session = UpstreamSession()
     events = ItemEvents(run.folder / OUTCOMES)

@@ -43,7 +43,9 @@ from virtual_testbed.otg.http_front import HttpFront
 from virtual_testbed.otg.service import OtgService
 from virtual_testbed.otg.simulation_clock import SimulationClock
 from virtual_testbed.process import die_with_parent
+from virtual_testbed.sonic import system_log
 from virtual_testbed.sonic.agent import SonicAgent
+from virtual_testbed.sonic.system_log import SystemLog
 
 HOST = "127.0.0.1"
 PACE_S = 0.1
@@ -61,11 +63,12 @@ class EngineError(Exception):
 
 @dataclass(frozen=True)
 class SwitchAddress:
-    """Where a switch's databases are and what hardware it is."""
+    """Where a switch's databases are, what hardware it is, and where its files are; empty: it has none."""
 
     name: str
     redis_socket: str
     hwsku: str
+    root: str = ""
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,8 @@ def _factory(make: AgentFactory, switch: SwitchAddress, network: ObservedNetwork
 def sonic_agent(switch: SwitchAddress, network: ObservedNetwork, arguments: Arguments) -> Agent:
     """The agent of a SONiC switch on its Redis."""
     swss = None if arguments.swss is None else Path(arguments.swss)
-    return SonicAgent(switch.name, switch.redis_socket, switch.hwsku, network, arguments.faults, swss)
+    log = SystemLog(Path(switch.root) / system_log.PATH, switch.name) if switch.root else None
+    return SonicAgent(switch.name, switch.redis_socket, switch.hwsku, network, arguments.faults, swss, log)
 
 
 def read_arguments(path: Path) -> Arguments:
@@ -282,7 +286,7 @@ def _arguments(data: dict[str, Any]) -> Arguments:
     return Arguments(
         testbed=str(data["testbed"]), clock=data["clock"],
         otg_port=int(data.get("otg_port") or 0), clock_port=int(data.get("clock_port") or 0),
-        switches=tuple(SwitchAddress(switch["name"], switch["redis_socket"], switch["hwsku"])
+        switches=tuple(SwitchAddress(switch["name"], switch["redis_socket"], switch["hwsku"], switch.get("root", ""))
                        for switch in data.get("switches", ())),
         generator_links=tuple(GeneratorLink(port["location"], port["switch"], port["switch_port"],
                                             int(port["speed_mbps"]), int(port["cable_m"]))

@@ -13,7 +13,7 @@ import json
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -44,9 +44,11 @@ from virtual_testbed.sonic.restarts import (
     CONTAINERS, PORTS, SSH, Recovery, RestartRequest, restart_by_itself, unpowered,
 )
 from virtual_testbed.sonic.router_interfaces import PREFIX as INTERFACES, interface_rows
+from virtual_testbed.sonic.system_log import SystemLog
 from virtual_testbed.sonic.telemetry_timer import TelemetryTimer
 from virtual_testbed.sonic.translate import Translation, translate
 from virtual_testbed.sonic.vendor_sdk import REFUSES, SDK, SWITCH, is_aging_off, log_ports
+from virtual_testbed.sonic.watchdog_log import Message, about_rows, about_storms
 from virtual_testbed.sonic.watchdog_registration import TABLE as PFC_WD, Registrations, as_registered, registered
 from virtual_testbed.sonic.watchdog_scripts import ScriptDecider, read_scripts
 
@@ -92,6 +94,7 @@ class ChangeWatch:
         self._connection = databases.connect(redis_socket, "CONFIG_DB")
         self._removed: set[str] = set()
         self._periods: set[str] = set()
+        self._set: set[str] = set()
         watched = [f"__keyspace@{databases.NUMBERS[name]}__:{keys}"
                    for name, keys in (("CONFIG_DB", "*"), ("ASIC_DB", SDK), ("ASIC_DB", SWITCH),
                                       ("STATE_DB", RESTART_KEY), ("STATE_DB", f"{PERIODS}*"))]
@@ -109,8 +112,7 @@ class ChangeWatch:
                 self._periods.add(key)
                 continue
             changed = True
-            if message[-1] == "del":
-                self._removed.add(key)
+            (self._removed if message[-1] == "del" else self._set).add(key)
         return changed
 
     def take_periods(self) -> set[str]:
@@ -118,6 +120,12 @@ class ChangeWatch:
         periods = self._periods
         self._periods = set()
         return periods
+
+    def take_set(self) -> set[str]:
+        """The rows of which a field was written since the last call, whether they are there still or not."""
+        found = self._set
+        self._set = set()
+        return found
 
     def take_removed(self) -> set[str]:
         """The rows that were removed since the last call, whether they are there again or not: `PORT|Ethernet0`."""
@@ -134,7 +142,7 @@ class SonicAgent:
     """One switch's link between its databases and the data plane."""
 
     def __init__(self, switch: str, redis_socket: str, hwsku: str, network: SwitchDataPlane,
-                 faults: Sequence[Fault], swss: Path | None = None) -> None:
+                 faults: Sequence[Fault], swss: Path | None = None, system_log: SystemLog | None = None) -> None:
         """Start: the switch gets its factory configuration if it has none, name maps and first counters are written.
 
         Args:
@@ -144,6 +152,7 @@ class SonicAgent:
             network: the data plane; must know the switch's links already.
             faults: all of the testbed; those about the agent are honoured, on a copy of each.
             swss: a checkout of sonic-swss, whose scripts decide what the watchdog does; None: the data plane does.
+            system_log: of the switch, for what orchagent says; None: it has none.
 
         Raises:
             DatabaseError: Redis does not answer.
@@ -154,6 +163,7 @@ class SonicAgent:
         self._socket = redis_socket
         self._network = network
         self._faults = tuple(faults)
+        self._system_log = system_log
         self._profile = load_profile(hwsku)
         self._ids = ObjectIds(self._profile)
         self._scripts = read_scripts(swss, self._profile.asic_type) if swss is not None else ()
@@ -274,6 +284,7 @@ class SonicAgent:
             self._open = stack.pop_all()
         self._applied = None
         self._watchdogs: Registrations = {}
+        self._logged: Mapping[tuple[str, int], WatchdogState] = {}  # as the system log has the storms
         self._written = {}
         self._timer = TelemetryTimer()
         self._lost = False
@@ -363,6 +374,12 @@ class SonicAgent:
         buffers = in_effect(found, self._profile)
         old = self._applied
         removed = self._watch.take_removed()
+        rows = found.get(PFC_WD, {})
+        written = self._watch.take_set()
+        if old is None:  # a switch that starts takes all rows
+            written = {f"{PFC_WD}|{key}" for key in rows}
+        if old is not None and _is_watching(old.config):
+            self._log_storms(self._states_now(old.config))
         translation = translate(buffers.config, self._profile, self._switch, switch_mac(self._switch),
                                 self._deriving(buffers.config, removed, starts=old is None),
                                 None if old is None else old.parsed)
@@ -386,7 +403,9 @@ class SonicAgent:
                 _log.warning("%s: %s", self._switch, problem)
         self._hooks.now_ps = self._network.now_ps
         was = None if old is None else old.config
-        wanted = self._with_watchdogs(translation.config, config.get(PFC_WD, {}), removed)
+        watchdogs = self._watchdogs
+        wanted = self._with_watchdogs(translation.config, rows, removed)
+        self._say(about_rows(rows, written, removed, watchdogs, self._watchdogs, self._profile.ports))
         kept = wanted if was is None else withhold_removals(was, wanted, self._hooks)
         translation = dataclasses.replace(translation, config=taking_effect(was, kept, self._hooks))
         if was is not None and (stopped := self._stopped(was, wanted, removed)) != was:  # started in the same moment
@@ -414,9 +433,22 @@ class SonicAgent:
             return False
         self._network.configure_switch(translation.config)
         self._last_config = translation.config
+        if was is not None and _is_watching(was):
+            self._logged = self._states_now(translation.config).watchdog  # a watchdog that is stopped reports no end
         if old is None and self._decider is not None:
             self._network.decide_watchdog_by(self._switch, self._decider)
         return True
+
+    def _say(self, messages: Iterable[Message]) -> None:
+        """Write what orchagent says into the system log."""
+        if self._system_log is not None:
+            for message in messages:
+                message.write(self._system_log)
+
+    def _log_storms(self, states: SwitchStates) -> None:
+        """Write which storms have begun and ended."""
+        self._say(about_storms(self._logged, states.watchdog, self._ids))
+        self._logged = states.watchdog
 
     def _with_watchdogs(self, config: SwitchConfig, rows: Collection[str], removed: Collection[str]) -> SwitchConfig:
         """The switch with the watchdogs that orchagent has registered."""
@@ -518,6 +550,7 @@ class SonicAgent:
     def _publish_states(self, states: SwitchStates, config: SwitchConfig) -> None:
         """Nothing is written twice: a command that changes nothing there is the rule."""
         channels = self._applied.port_channels if self._applied is not None else {}
+        self._log_storms(states)
         told = {} if config.big_red_switch else self._written  # its frames are counted when it ends
         states = dataclasses.replace(states, watchdog=written(states.watchdog, told))
         if self._counters.is_falsified or self._shown != (states, config, channels):

@@ -16,11 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from virtual_testbed.sonic import root_view
-from virtual_testbed.sonic.databases import NUMBERS, SEPARATORS
-from virtual_testbed.sonic.factory import TEMPLATES
-from virtual_testbed.sonic.image_programs import link_programs
+from virtual_testbed.sonic.databases import NUMBERS, SEPARATORS, as_json
+from virtual_testbed.sonic.factory import TEMPLATES, initial_config
+from virtual_testbed.sonic.image_programs import link_locales, link_programs
 from virtual_testbed.sonic.profile import Profile
 from virtual_testbed.sonic.python_path import PYTHON_PATH
+from virtual_testbed.sonic.system_log import SOCKET, SOCKET_FOLDER
 
 MODULES = {"pfcwd": "pfcwd", "pfc": "pfc", "show": "show", "pfcstat": "pfcstat", "queuestat": "queuestat",
            "portstat": "portstat", "sonic-clear": "clear", "sonic-cfggen": "cfggen", "sonic-db-cli": "db_cli",
@@ -38,9 +39,13 @@ VERSION = {"sonic_os_version": "12", "debian_version": "12.11",
 # ordinary programs whose arguments may name the switch's files where it has no root view
 _FILE_PROGRAMS = ("cat", "ls", "cp", "mv", "rm", "mkdir", "touch", "stat", "grep", "sed", "head", "tail", "test",
                   "jq", "diff")
+_LOGGER = "logger"
+"""Writes into the switch's log also where /dev/log is the host's."""
+PLAIN = "plain"
+"""The view of a host that is no switch, as `commands/sudo.py` knows it."""
 REDIS_FOLDER = Path("/var/run/redis")
 """Where a SONiC image has the socket of its Redis, and the file that says which database is which."""
-_SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/home/admin", "/dev/shm")
+_SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/var/log", "/home/admin", "/dev/shm")
 
 
 def command_folder(root: str) -> Path:
@@ -51,6 +56,11 @@ def command_folder(root: str) -> Path:
 def program_folder(folder: Path) -> Path:
     """Where, beside the commands of a bin folder, the ordinary programs of an image are."""
     return folder / "programs"
+
+
+def locale_folder(folder: Path) -> Path:
+    """Where, beside the commands of a bin folder, the locales are."""
+    return folder / ".locale"
 
 
 def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
@@ -66,15 +76,28 @@ def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
     root = context["root"]
     (folder / ".context.json").write_text(json.dumps(dict(context), indent=1), encoding="utf-8")
     (folder / ".context.json").chmod(0o644)
-    python = shlex.quote(sys.executable)
-    bare = shlex.quote(os.path.realpath(sys.executable)) + " -I -S"  # without looking for the libraries of a venv
-    settings = (f"export SONIC_CONTEXT={shlex.quote(str(folder / '.context.json'))} SONIC_VIEW={view}"
-                f" SONIC_ROOT={shlex.quote(root)}\n")
+    bare = _bare_python()
+    settings = _settings(folder, root, view)
     package = f"PYTHONPATH={shlex.quote(PYTHON_PATH)} PYTHONDONTWRITEBYTECODE=1"
     client = shlex.quote(_compiled(Path(__file__).parent / "command_client.py", folder))
     for name, module in MODULES.items():
         start = f"exec {bare} {client} {shlex.quote(str(command_folder(root)))} {module}"
         _write(folder / name, f"{settings}{package} {start} \"$@\"\n")
+    write_shell_programs(folder, root, view)
+    _write(folder / "redis-cli", _redis_client(context["redis_socket"]))
+
+
+def write_shell_programs(folder: Path, root: str, view: str) -> None:
+    """Fill a bin folder with what any host of a testbed has: `sudo`, Python, and the ordinary programs of an image.
+
+    Args:
+        folder: the bin folder.
+        root: what stands before the host's paths; empty where it has its own view.
+        view: `namespace`, `environment` or `plain`.
+    """
+    python = shlex.quote(sys.executable)
+    bare = _bare_python()
+    settings = _settings(folder, root, view)
     sudo = shlex.quote(_compiled(Path(__file__).parent / "commands" / "sudo.py", folder))
     _write(folder / "sudo", f"{settings}exec {bare} {sudo} \"$@\"\n")
     here = Path(__file__).parent
@@ -82,12 +105,26 @@ def write_wrappers(folder: Path, context: Mapping[str, str], view: str) -> None:
     shim = f"PYTHONPATH={shlex.quote(':'.join(map(str, found)))} PYTHONDONTWRITEBYTECODE=1 "
     for name in ("python3", "python"):
         _write(folder / name, settings + shim + f"exec {python} \"$@\"\n")
-    _write(folder / "redis-cli", _redis_client(context["redis_socket"]))
     link_programs(program_folder(folder))
-    for name in _FILE_PROGRAMS:
+    link_locales(locale_folder(folder))
+    for name in (*_FILE_PROGRAMS, _LOGGER):
         (folder / name).unlink(missing_ok=True)
-        if view == root_view.ENVIRONMENT:
+    if view == root_view.ENVIRONMENT:
+        for name in _FILE_PROGRAMS:
             _write(folder / name, _file_program(name, root, folder))
+        _write(folder / _LOGGER, _without(folder) + f"exec {_LOGGER} -u /proc/self/fd/9/{SOCKET} \"$@\""
+                                                    f" 9<{shlex.quote(f'{root}/{SOCKET_FOLDER}')}\n")
+
+
+def _bare_python() -> str:
+    """Python without looking for the libraries of a venv, for a shell."""
+    return shlex.quote(os.path.realpath(sys.executable)) + " -I -S"
+
+
+def _settings(folder: Path, root: str, view: str) -> str:
+    """What each wrapper begins with."""
+    return (f"export SONIC_CONTEXT={shlex.quote(str(folder / '.context.json'))} SONIC_VIEW={view}"
+            f" SONIC_ROOT={shlex.quote(root)}\n")
 
 
 def _redis_client(redis_socket: str) -> str:
@@ -138,10 +175,7 @@ def _write(path: Path, body: str) -> None:
 def _file_program(name: str, root: str, folder: Path) -> str:
     """A wrapper that looks for the switch's files below its folder; it must not find itself again."""
     patterns = "|".join(f"{path}|{path}/*" for path in _SWITCH_PATHS)
-    return f"""rest=:$PATH:
-while case $rest in *:{folder}:*) ;; *) false ;; esac; do rest=${{rest%%:{folder}:*}}:${{rest#*:{folder}:}}; done
-PATH=${{rest#:}}
-count=$#
+    return f"""{_without(folder)}count=$#
 while [ $count -gt 0 ]; do
     word=$1; shift; count=$((count - 1))
     case $word in {patterns}) word={shlex.quote(root)}$word ;; esac
@@ -151,11 +185,22 @@ exec {name} "$@"
 """
 
 
+def _without(folder: Path) -> str:
+    """What takes the bin folder out of PATH."""
+    return f"""rest=:$PATH:
+while case $rest in *:{folder}:*) ;; *) false ;; esac; do rest=${{rest%%:{folder}:*}}:${{rest#*:{folder}:}}; done
+PATH=${{rest#:}}
+"""
+
+
 def write_image_files(root: Path, profile: Profile, mac: str, build: str = BUILD) -> None:
     """The files that a SONiC image and its kernel have: version, platform, one folder of /sys/class/net a port."""
     root_view.skeleton(root)
     version = {"build_version": build, **VERSION, "asic_type": profile.asic_type}
     _replace(root / "etc/sonic/sonic_version.yml", "".join(f"{name}: '{value}'\n" for name, value in version.items()))
+    initial = root / "etc/sonic/init_cfg.json"
+    if not initial.exists():  # its users change it
+        initial.write_text(f"{as_json(initial_config(profile, ''))}\n", encoding="utf-8")
     device = root / "usr/share/sonic/device" / profile.platform
     (device / profile.hwsku).mkdir(parents=True, exist_ok=True)
     _replace(device / "platform_asic", f"{profile.platform_asic}\n")

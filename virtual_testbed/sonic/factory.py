@@ -59,6 +59,15 @@ def factory_config(profile: Profile, name: str, mac: str | None = None) -> Confi
     }
 
 
+def initial_config(profile: Profile, name: str) -> Config:
+    """`/etc/sonic/init_cfg.json`: what a minigraph leaves open."""
+    whole = factory_config(profile, name)
+    named = ("hostname", "hwsku", "mac", "platform", "type")
+    metadata = {field: text for field, text in whole["DEVICE_METADATA"]["localhost"].items() if field not in named}
+    return {"DEVICE_METADATA": {"localhost": metadata},
+            **{table: whole[table] for table in ("FEATURE", "FLEX_COUNTER_TABLE", "VERSIONS")}}
+
+
 def _feature(name: str) -> Row:
     state = "always_enabled" if name == "database" else "enabled"
     return {"auto_restart": state, "has_global_scope": "True", "has_per_asic_scope": "False", "state": state}

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable
 
 CAP_DAC_READ_SEARCH = 2
+CAP_NET_ADMIN = 12
 _CAPABILITY_VERSION_3 = 0x20080522
 _PR_CAPBSET_DROP = 24
 _PR_SET_KEEPCAPS = 8

@@ -49,11 +49,13 @@ class Layout:
         root: the switch's folder; `skeleton` makes its sub-folders.
         host_name: name of the switch.
         keep: folders of the host that must stay readable at their paths, wherever they are.
+        has_own_network: interfaces and network settings are its own too, and its commands may change them.
     """
 
     root: Path
     host_name: str
     keep: tuple[Path, ...]
+    has_own_network: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,8 @@ def _report(writer: int, action: object) -> None:
 
 def _new_namespaces(layout: Layout) -> None:
     uid, gid = os.geteuid(), os.getegid()
-    mounts.unshare(mounts.CLONE_NEWUSER | mounts.CLONE_NEWNS | mounts.CLONE_NEWUTS | mounts.CLONE_NEWPID)
+    network = mounts.CLONE_NEWNET if layout.has_own_network else 0
+    mounts.unshare(mounts.CLONE_NEWUSER | mounts.CLONE_NEWNS | mounts.CLONE_NEWUTS | mounts.CLONE_NEWPID | network)
     Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
     Path("/proc/self/uid_map").write_text(f"{ADMIN_UID} {uid} 1", encoding="ascii")
     Path("/proc/self/gid_map").write_text(f"{ADMIN_UID} {gid} 1", encoding="ascii")
@@ -175,7 +178,7 @@ def _enter_namespaces(layout: Layout) -> None:
     if server:
         _wait_as_first_process(server)
     die_with_parent(expected_parent=1)
-    privileges.keep_capabilities()
+    privileges.keep_capabilities([privileges.CAP_NET_ADMIN] if layout.has_own_network else [])
     privileges.no_new_privileges()
 
 
@@ -206,6 +209,8 @@ def _build(layout: Layout) -> None:
     host = {name: mounts.open_path(f"/{name}") for name in ("etc", "usr")}
     devices = {name: mounts.open_path(f"/dev/{name}") for name in _DEVICES}
     _guard_proc()
+    if layout.has_own_network:
+        _bind_writable("/proc/sys/net")  # has the settings of whoever's network is looking
     _mount_run(host)
     _mount_devices(devices)
     for target, descriptor in own.items():
@@ -244,6 +249,13 @@ def _guard_proc() -> None:
             mounts.bind(descriptor, path)
             mounts.make_read_only(path)
             os.close(descriptor)
+
+
+def _bind_writable(path: str) -> None:
+    descriptor = mounts.open_path(path)
+    mounts.bind(descriptor, path)
+    mounts.make_writable(path)
+    os.close(descriptor)
 
 
 def _mount_run(host: dict[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""The SSH server of one switch: `python -m virtual_testbed.sonic.ssh SWITCH.json`.
+"""The SSH server of one switch, or of a plain host: `python -m virtual_testbed.sonic.ssh SWITCH.json`.
 
 Requests run as real processes in the switch's root view (`root_view`). In PATH are its commands (`command_wrappers`)
 and the ordinary programs of an image (`image_programs`), nothing else of the host. Listens on 127.0.0.1; prints
@@ -14,6 +14,8 @@ import logging
 import os
 import shutil
 import signal
+import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +26,7 @@ from typing import Any
 import asyncssh
 
 from virtual_testbed.process import RUN_VARIABLE, die_with_parent
-from virtual_testbed.sonic import command_server, command_wrappers, databases, processes, root_view
+from virtual_testbed.sonic import command_server, command_wrappers, databases, processes, root_view, system_log
 from virtual_testbed.sonic.agent_keys import BOOT_KEY, DOWN, REBOOT
 from virtual_testbed.sonic.profile import ProfileError, load_profile
 from virtual_testbed.sonic.python_path import PACKAGE_ROOT
@@ -37,6 +39,8 @@ _log = logging.getLogger(__name__)
 _CLIENT_VARIABLES = ("LANG", "LC_", "TERM", "COLORTERM")
 _BANNER = "OpenSSH_9.2p1 Debian-2+deb12u5"
 """As the SSH server of an image says who it is; sonic-mgmt takes a switch for up when it reads that."""
+PLAIN_PORTS = {"eth0": "02:00:00:00:00:00", "eth1": "02:00:00:00:00:01"}
+"""The interfaces of a host that is no switch."""
 _POWER_S = 0.1
 """How often the server looks whether the switch reboots, wall clock."""
 _DATABASE_S = 1.0
@@ -48,7 +52,9 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """The argument file. `root_view` is `auto` or `environment` (no namespaces), `build` the image's version."""
+    """The argument file. `root_view` is `auto` or `environment` (no namespaces), `build` the image's version. A host
+    without `hwsku` is no switch; `programs` is a further folder of programs.
+    """
 
     name: str
     hostname: str
@@ -59,9 +65,10 @@ class Settings:
     port: int
     root: Path
     bin: Path
-    redis_socket: str
-    hwsku: str
-    mac: str
+    redis_socket: str = ""
+    hwsku: str = ""
+    mac: str = ""
+    programs: str = ""
     root_view: str = "auto"
     build: str = command_wrappers.BUILD
 
@@ -74,6 +81,8 @@ class Settings:
             values = {name: value for name, value in data.items() if name in names}
             if values.setdefault("root_view", "auto") not in ("auto", root_view.ENVIRONMENT):
                 raise SettingsError(f"root_view must be auto or environment, found {values['root_view']}")
+            if values.get("hwsku"):
+                values = {**values, "redis_socket": data["redis_socket"], "mac": data["mac"]}
             for name in ("authorized_keys", "host_key", "root", "bin"):
                 values[name] = Path(values[name]).resolve()
             return cls(**values)
@@ -102,8 +111,10 @@ def _read_keys(settings: Settings) -> Keys:
 
 def _layout(settings: Settings) -> root_view.Layout:
     executable = Path(sys.executable)
-    keep = {PACKAGE_ROOT, settings.bin, settings.root, Path(settings.redis_socket).parent,
-            executable.parent.parent, executable.resolve().parent.parent, Path(sys.prefix), Path(sys.base_prefix)}
+    keep = {PACKAGE_ROOT, settings.bin, settings.root, executable.parent.parent, executable.resolve().parent.parent,
+            Path(sys.prefix), Path(sys.base_prefix)}
+    if settings.hwsku:
+        keep.add(Path(settings.redis_socket).parent)
     return root_view.Layout(settings.root, settings.hostname, tuple(sorted(keep)))
 
 
@@ -114,8 +125,8 @@ def prepare(settings: Settings) -> root_view.ViewDecision:
         ProfileError: unknown HwSKU.
         OSError: a folder cannot be written, or the kernel refuses what it allowed a moment ago.
     """
-    command_wrappers.write_image_files(settings.root, load_profile(settings.hwsku), settings.mac, settings.build)
     settings.bin.mkdir(parents=True, exist_ok=True)
+    command_wrappers.write_image_files(settings.root, load_profile(settings.hwsku), settings.mac, settings.build)
     layout = _layout(settings)
     decision = root_view.decide(layout, settings.root_view)
     command_wrappers.write_wrappers(settings.bin, {
@@ -124,6 +135,31 @@ def prepare(settings: Settings) -> root_view.ViewDecision:
     found = root_view.enter(layout, decision)
     if found.kind == root_view.NAMESPACE:
         command_wrappers.write_database_files(settings.redis_socket)
+    return found
+
+
+def _prepare_plain_host(settings: Settings) -> root_view.ViewDecision:
+    """Enter the root view of a host that has a network of its own, of two ports that are cabled to each other.
+
+    Raises:
+        SettingsError: that is not possible here.
+        OSError: as `prepare`.
+    """
+    root_view.skeleton(settings.root)
+    settings.bin.mkdir(parents=True, exist_ok=True)
+    for port, address in PLAIN_PORTS.items():
+        command_wrappers.write_port(settings.root, port, {"address": address})
+    layout = dataclasses.replace(_layout(settings), has_own_network=True)
+    decision = root_view.decide(layout, settings.root_view)
+    if decision.kind != root_view.NAMESPACE:
+        raise SettingsError(f"a host that is no switch needs a network of its own: {decision.reason}")
+    command_wrappers.write_shell_programs(settings.bin, "", command_wrappers.PLAIN)
+    found = root_view.enter(layout, decision)
+    (one, address), (other, other_address) = PLAIN_PORTS.items()
+    made = subprocess.run(["ip", "link", "add", one, "address", address, "type", "veth", "peer", "name", other,
+                           "address", other_address], capture_output=True, text=True, check=False)
+    if made.returncode:
+        raise SettingsError(f"no interfaces can be made: {made.stderr.strip()}")
     return found
 
 
@@ -139,7 +175,7 @@ class Power:
     """
 
     def __init__(self, redis_socket: str) -> None:
-        """The switch is taken to be up until the agent says otherwise."""
+        """The switch is taken to be up until the agent says otherwise. `redis_socket`: empty, where there is none."""
         self._socket = redis_socket
         self._connection: Connection | None = None
         self._is_up = True
@@ -159,6 +195,8 @@ class Power:
 
     def _read(self) -> None:
         """Take what the agent says now."""
+        if not self._socket:
+            return
         try:
             if self._connection is None:
                 self._connection = Connection(self._socket, databases.NUMBERS["STATE_DB"], _DATABASE_S)
@@ -185,7 +223,9 @@ class Shell:
         self._shown: dict[str, dict[str, str]] = {  # port -> what was written of it last, nothing where that failed
             folder.name: {} for folder in (self.prefix / "sys/class/net").glob("Ethernet*")}
         self.environment = {
-            "PATH": f"{settings.bin}:{command_wrappers.program_folder(settings.bin)}", "HOME": str(self.home),
+            "PATH": ":".join(filter(None, (str(settings.bin), settings.programs,
+                                           str(command_wrappers.program_folder(settings.bin))))),
+            "HOME": str(self.home), "LOCPATH": str(command_wrappers.locale_folder(settings.bin)),
             "USER": settings.user,
             "LOGNAME": settings.user, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "SONIC_VIEW": decision.kind,
             "SONIC_ROOT": _root(settings, decision),
@@ -202,6 +242,8 @@ class Shell:
 
     def refresh(self) -> None:
         """Bring /sys/class/net up to date with the databases; a Redis that is away changes nothing."""
+        if not self._shown:
+            return
         keys = [f"PORT_TABLE:{port}" for port in self._shown]
         try:
             with databases.connect(self._settings.redis_socket, "APPL_DB") as connection:
@@ -242,9 +284,17 @@ def _shell() -> str:
     return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
-async def run_server(settings: Settings, keys: Keys, decision: root_view.ViewDecision) -> None:
-    """Serve until SIGTERM."""
+async def run_server(settings: Settings, keys: Keys, decision: root_view.ViewDecision,
+                     machine: socket.socket | None = None) -> None:
+    """Serve until SIGTERM. `machine`: a socket of the machine's network, for a host that has another one."""
     shell = Shell(settings, decision)
+    log = system_log.SystemLog(shell.prefix / system_log.PATH, settings.hostname)
+    with system_log.receiving(log, shell.prefix / system_log.SOCKET_FOLDER):
+        await _serve(settings, keys, decision, shell, machine)
+
+
+async def _serve(settings: Settings, keys: Keys, decision: root_view.ViewDecision, shell: Shell,
+                 machine: socket.socket | None) -> None:
     shell.refresh()
     os.chdir(shell.home)
     account = Account.read(settings.user, settings.password, keys.authorized)
@@ -259,7 +309,7 @@ async def run_server(settings: Settings, keys: Keys, decision: root_view.ViewDec
             "127.0.0.1", port, server_factory=logins.make, server_version=_BANNER,
             server_host_keys=[asyncssh.import_private_key(keys.host)], process_factory=requests.handle,
             sftp_factory=lambda channel: SwitchFiles(channel, shell.prefix), allow_scp=True, encoding=None,
-            line_editor=False, keepalive_interval=30, x11_forwarding=False, agent_forwarding=False)
+            line_editor=False, keepalive_interval=30, x11_forwarding=False, agent_forwarding=False, sock=machine)
 
     listener = await listen(settings.port)
     port = listener.get_port()
@@ -350,9 +400,13 @@ def main(arguments: list[str]) -> int:
     try:
         settings = Settings.read(Path(arguments[0]))
         keys = _read_keys(settings)
-        decision = prepare(settings)
-        with command_server.serving(command_wrappers.command_folder(_root(settings, decision))):
-            asyncio.run(run_server(settings, keys, decision))
+        if settings.hwsku:
+            decision = prepare(settings)
+            with command_server.serving(command_wrappers.command_folder(_root(settings, decision))):
+                asyncio.run(run_server(settings, keys, decision))
+        else:
+            with socket.create_server(("127.0.0.1", settings.port)) as machine:
+                asyncio.run(run_server(settings, keys, _prepare_plain_host(settings), machine))
     except (SettingsError, ProfileError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

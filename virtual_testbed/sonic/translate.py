@@ -21,6 +21,9 @@ from virtual_testbed.sonic.rows import (
     Memory, Reader, RowError, known_ports, number_of, number_range, reference, within)
 
 ACTIONS = ("drop", "forward", "alert")
+DETECTION_MS = (100, 5000)
+RESTORATION_MS = (100, 60000)
+"""The shortest and the longest time of a watchdog (sonic-swss `pfcwdorch.cpp`)."""
 _DEFAULT_POLL_MS = 100  # orchdaemon.cpp PFC_WD_POLL_MSECS
 _WATCHDOG_FIELDS = {"action", "detection_time", "restoration_time", "pfc_stat_history"}
 _TAGGING_MODES = ("untagged", "tagged")
@@ -191,13 +194,11 @@ def _watchdog(key: str, row: Row, profile: Profile) -> WatchdogConfig:
     action = str(row.get("action", "drop"))
     if action not in ACTIONS:
         raise RowError(f"action must be {', '.join(ACTIONS)}, found {action!r}")
-    restoration = number_of(row, "restoration_time", 0)
-    if restoration:
-        within(row, "restoration_time", 100, 60000)
+    restoration = within(row, "restoration_time", *RESTORATION_MS) if "restoration_time" in row else None
     history = str(row.get("pfc_stat_history", "disable"))
     if history not in ("enable", "disable"):
         raise RowError(f"pfc_stat_history must be enable or disable, found {history!r}")
-    return WatchdogConfig(action, within(row, "detection_time", 100, 5000), restoration or None, history == "enable")
+    return WatchdogConfig(action, within(row, "detection_time", *DETECTION_MS), restoration, history == "enable")
 
 
 def _watchdog_global(reader: Reader) -> tuple[int, bool]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from virtual_testbed.sonic_mgmt.ptf_host import with_host
 from virtual_testbed.supervision.endpoints import Endpoints, OtgPort, read_endpoints
 
 GENERATOR_NAMES = ("snappi", "ixia", "stc")
@@ -29,13 +30,14 @@ class NoIxNetwork(Exception):
     """A testbed that has no API of IxNetwork; `str()` is one sentence."""
 
 
-def write_lab(checkout: Path, folder: Path, ixnetwork: bool = False) -> list[Path]:
+def write_lab(checkout: Path, folder: Path, ixnetwork: bool = False, ptf_port: int | None = None) -> list[Path]:
     """Writes the lab files of a running testbed; those of an earlier run are replaced.
 
     Args:
         checkout: a sonic-mgmt checkout.
         folder: the testbed's, `<state>/<testbed>`.
         ixnetwork: whether sonic-mgmt speaks to IxNetwork's API, not OTG over gRPC.
+        ptf_port: of the SSH server of a host in the place of the PTF container (`ptf_host`); None: there is none.
     Returns:
         The files, relative to the checkout.
     Raises:
@@ -51,6 +53,11 @@ def write_lab(checkout: Path, folder: Path, ixnetwork: bool = False) -> list[Pat
               lab / f"vars/topo_{entry['topo']}.yml": f"ansible/vars/topo_{entry['topo']}.yml"}
     for source, target in copies.items():
         shutil.copyfile(source, checkout / target)
+    if ptf_port is not None:
+        spoken_to = with_ptf(spoken_to, found)
+        inventory = checkout / f"ansible/{group}"
+        inventory.write_text(with_host(inventory.read_text(encoding="utf-8"), found, ptf_name(found), ptf_port),
+                             encoding="utf-8")
     links = one_generator((lab / f"files/sonic_{group}_links.csv").read_text(encoding="utf-8"))
     ports = [port for port in found.otg_ports
              if any(row.startswith(f"{port.switch},{port.switch_port},") for row in links.splitlines())]
@@ -102,6 +109,16 @@ def over_ixnetwork(entry: dict[str, Any]) -> dict[str, Any]:
     if entry.get("tg_api_transport") != "ixnetwork":
         raise NoIxNetwork(f"testbed {entry.get('conf-name') or entry.get('name')} was brought up without --ixnetwork")
     return {**entry, "clock_exact": False, "ptf_image_name": "docker-keysight-api-server"}
+
+
+def ptf_name(found: Endpoints) -> str:
+    """The name of the host in the place of the PTF container."""
+    return f"{found.name}-ptf"
+
+
+def with_ptf(entry: dict[str, Any], found: Endpoints) -> dict[str, Any]:
+    """The testbed's entry with an image name at which sonic-mgmt takes the lab for one that has a PTF container."""
+    return {**entry, "ptf_image_name": "docker-ptf", "ptf": ptf_name(found)}
 
 
 def priorities(found: Endpoints, numbers: tuple[str, ...]) -> str:

@@ -166,7 +166,7 @@ def make_plan(testbed: Testbed, folder: TestbedFolder, run_folder: Path, options
     folder.ssh.chmod(0o700)
     ensure_key(folder.ssh / "id_ed25519", f"{USER}@{testbed.name}")
     accesses = tuple(_prepare_switch(switch, folder, run_folder) for switch in testbed.switches)
-    write_json(folder.path / "engine.json", _engine_arguments(testbed, accesses, options))
+    write_json(folder.path / "engine.json", _engine_arguments(testbed, folder, accesses, options))
     password = ensure_password(folder.ssh / "password")
     for switch, access in zip(testbed.switches, accesses):
         arguments = {**_ssh_arguments(switch, access, folder, password), "root_view": options.root_view}
@@ -212,12 +212,13 @@ def _redis_child(access: SwitchAccess, folder: TestbedFolder, command: tuple[str
     return ChildSpec(f"{access.name}.redis", "redis", REDIS_STAGE, (*command, *arguments), socket=access.redis_socket)
 
 
-def _engine_arguments(testbed: Testbed, accesses: Sequence[SwitchAccess], options: Options) -> dict[str, Any]:
+def _engine_arguments(testbed: Testbed, folder: TestbedFolder, accesses: Sequence[SwitchAccess],
+                      options: Options) -> dict[str, Any]:
     """The engine's argument file."""
     return {
         "testbed": testbed.name, "clock": options.clock, "otg_port": 0, "otg_grpc_port": 0, "clock_port": 0,
-        "switches": [{"name": access.name, "redis_socket": access.redis_socket, "hwsku": access.hwsku}
-                     for access in accesses],
+        "switches": [{"name": access.name, "redis_socket": access.redis_socket, "hwsku": access.hwsku,
+                      "root": str(folder.switch(access.name) / "root")} for access in accesses],
         "generator_ports": [asdict(link) for link in testbed.generator_links],
         "switch_links": [asdict(link) for link in testbed.switch_links],
         "faults": list(options.faults),

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from virtual_testbed.sonic_mgmt import checkout as lab
-from virtual_testbed.sonic_mgmt import plain_otg
+from virtual_testbed.sonic_mgmt import plain_otg, ptf_host
 from virtual_testbed.sonic_mgmt.library import (
     dut_basic_facts, interface_facts, minigraph_facts, sonic_basic_facts, wait_for)
 from virtual_testbed.supervision.endpoints import Endpoints, OtgPort
@@ -90,6 +90,25 @@ def test_through_ixnetwork_the_api_server_is_the_testbeds(endpoints: Endpoints, 
     written = yaml.safe_load((tmp_path / "sm/ansible/vtb-x.yaml").read_text())[0]
     assert "docker-stc-api-server" not in written["ptf_image_name"], "by which sonic-mgmt would take OTG"
     assert (written["tg_api_server"], written["clock_exact"]) == ("127.0.0.1:1", False)
+
+
+@pytest.mark.parametrize("after", ["", "\n[more]\nx ansible_host=192.0.2.3\n"])
+def test_a_lab_has_a_host_in_the_place_of_the_ptf_container(endpoints: Endpoints, tmp_path: Path, after: str,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    access = SimpleNamespace(ssh_host="127.0.0.1", user="admin", key_file=tmp_path / "key")
+    endpoints = replace(endpoints, switches={"dut": access})
+    monkeypatch.setattr(lab, "read_endpoints", lambda folder: endpoints)
+    endpoints.inventory.write_text("[sonic]\ndut\n\n[ptf]\nvtb-x-ptf ansible_host=127.0.0.1\n" + after)
+    lab.write_lab(tmp_path / "sm", tmp_path / "state", ptf_port=4711)
+    entry = yaml.safe_load((tmp_path / "sm/ansible/vtb-x.yaml").read_text())[0]
+    assert (entry["ptf_image_name"], entry["ptf"]) == ("docker-ptf", "vtb-x-ptf")
+    written = (tmp_path / "sm/ansible/vtb").read_text()
+    assert written.startswith("[sonic]\ndut\n\n[ptf]\nvtb-x-ptf ansible_host=127.0.0.1 ansible_port=4711 ")
+    assert written.endswith(after or "python3\n") and f"={tmp_path / 'key'} " in written
+    assert written.count("vtb-x-ptf") == 1, "port 22 of the machine is nobody's to change"
+    settings = json.loads(ptf_host.write_settings(tmp_path / "ptf", endpoints, "vtb-x-ptf").read_text())
+    assert settings["authorized_keys"] == f"{tmp_path / 'key'}.pub" and "hwsku" not in settings
+    assert (Path(settings["programs"]) / "supervisorctl").is_file()
 
 
 def test_every_switch_has_priorities(endpoints: Endpoints) -> None:

@@ -1,8 +1,8 @@
 """`sonic-cfggen`: the running configuration as JSON, and parts of it (sonic-buildimage `sonic-config-engine`).
 
-Of the real program: -d, -j, -y, -H, -a as sources; --print-data, -v, --var-json [-K], -w as uses, and templates (-t),
-into `config-db`, a file or standard output. What the HwSKU's own make, for buffers of either model and for QoS, is
-computed (`factory.qos_tables`). A minigraph (-m) is refused: nothing here reads one.
+Of the real program: -d, -m, -j, -y, -H, -a as sources; --print-data, -v, --var-json [-K], -w as uses, and templates
+(-t), into `config-db`, a file or standard output. What the HwSKU's own make, for buffers of either model and for QoS,
+is computed (`factory.qos_tables`).
 """
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from virtual_testbed.sonic.commands import templates
+from virtual_testbed.sonic.commands import config_files, templates
 from virtual_testbed.sonic.commands.context import SwitchContext, run, this_switch
 from virtual_testbed.sonic.databases import Config, as_json, checked_config, merge, natural, write_config
 from virtual_testbed.sonic.factory import BUFFERS, TEMPLATES, of_model, qos_tables
+from virtual_testbed.sonic.minigraph import FILE
 
 
 def _read(path: str, switch: SwitchContext, parse: Callable[[str], Any]) -> Any:
@@ -86,6 +87,8 @@ def _render(template: str, data: Mapping[str, Any], folder: str | None, switch: 
 def _gather(arguments: argparse.Namespace, switch: SwitchContext) -> tuple[Config, dict[str, str]]:
     """The tables, and the variables for templates, which YAML files may have beside tables."""
     data: Config = switch.running() if arguments.from_db else {}
+    if arguments.minigraph:
+        data = merge(data, config_files.from_minigraph(switch, arguments.minigraph))
     variables: dict[str, str] = {}
     for path in arguments.json or []:
         data = merge(data, checked_config(_read(path, switch, json.loads), path))
@@ -114,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-j", "--json", action="append", help="additional json file input")
     parser.add_argument("-y", "--yaml", action="append", help="yaml file that contains additional variables")
     parser.add_argument("-t", "--template", action="append", help="render the data with the template file")
-    parser.add_argument("-m", "--minigraph", nargs="?", const="/etc/sonic/minigraph.xml", help="of no use: refused")
+    parser.add_argument("-m", "--minigraph", nargs="?", const=FILE, help="minigraph xml file")
     parser.add_argument("-T", "--template_dir", help="search base for the template files")
     parser.add_argument("-a", "--additional-data", help="addition data, in json string")
     parser.add_argument("-H", "--platform-info", action="store_true", help="read platform and hardware info")
@@ -132,8 +135,6 @@ def main() -> None:
     """The command."""
     arguments = _parser().parse_args()
     switch = this_switch()
-    if arguments.minigraph:
-        sys.exit(f"error: -m {arguments.minigraph}: nothing on this switch reads a minigraph")
     try:
         data, variables = _gather(arguments, switch)
     except (OSError, ValueError, templates.TemplateFailure) as error:

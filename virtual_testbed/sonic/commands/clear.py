@@ -47,6 +47,20 @@ def macsec() -> None:
     """Clear MACsec counts. This switch has no MACsec: nothing to do."""
 
 
+@cli.command()
+@click.argument("ipaddress", required=False)
+def arp(ipaddress: str | None) -> None:
+    """Clear IP ARP table. A switch's neighbours are the data plane's, and do not age: the kernel has none."""
+    print("Nothing to flush.")
+
+
+@cli.command()
+@click.argument("ipaddress", required=False)
+def ndp(ipaddress: str | None) -> None:
+    """Clear IPv6 NDP table, as `arp`."""
+    print("Nothing to flush.")
+
+
 @cli.group("priority-group", cls=AliasedGroup)
 def priority_group() -> None:
     """Clear priority-group watermarks and drops"""

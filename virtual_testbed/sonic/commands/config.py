@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 
 from virtual_testbed.sonic.commands import (
-    buffers, checkpoints, config_files, ecnconfig, interface, mmuconfig, patch, pfcwd_config, portchannel, vlan,
+    buffers, checkpoints, config_files, ecnconfig, interface, mmuconfig, patch, pfcwd, pfcwd_config, portchannel, vlan,
     watermarkcfg)
 from virtual_testbed.sonic.commands.context import require_root, run, this_switch
-from virtual_testbed.sonic.commands.config_files import DEFAULT_FILE
+from virtual_testbed.sonic.commands.config_files import DEFAULT_FILE, GOLDEN_FILE, INITIAL_FILE
 from virtual_testbed.sonic.commands.groups import AliasedGroup
 from virtual_testbed.sonic.commands.restarting import ask_for, await_begin
 from virtual_testbed.sonic.databases import Config, as_json, merge, write_config
@@ -214,13 +214,51 @@ def telemetry_interval(interval: str) -> None:
     watermarkcfg.set_interval(this_switch(), arguments.config_interval)
 
 
-@cli.command("load_minigraph", context_settings={"ignore_unknown_options": True})
+@cli.command("load_minigraph")
 @_yes
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def load_minigraph(yes: bool, options: tuple[str, ...]) -> None:
-    """Reconfigure based on minigraph: refused, nothing on this switch reads one."""
-    sys.exit("error: config load_minigraph cannot be carried out: nothing on this switch reads a minigraph "
-             "(`config reload` loads /etc/sonic/config_db.json, or the factory configuration where there is none)")
+@click.option("-n", "--no_service_restart", is_flag=True, help="Do not restart docker services")
+@click.option("-t", "--traffic_shift_away", is_flag=True, help="Keep device in maintenance with TSA")
+@click.option("-o", "--override_config", is_flag=True, help="Override config DB. Proceed with default behavior.")
+@click.option("-p", "--golden_config_path", default=GOLDEN_FILE, help="Provide golden config path to override.")
+def load_minigraph(yes: bool, no_service_restart: bool, override_config: bool, golden_config_path: str,
+                   **ignored: object) -> None:
+    """Reconfigure based on minigraph."""
+    _confirm(yes, "Reload config from minigraph?")
+    switch = this_switch()
+    wanted = merge(config_files.read(switch, INITIAL_FILE), config_files.from_minigraph(switch))
+    wanted = {**wanted, **qos_tables(wanted, switch.profile)}
+    if override_config:
+        wanted = {**wanted, **config_files.read(switch, golden_config_path)}
+    if not no_service_restart:
+        click.echo("Stopping SONiC target ...")
+        ask_for(switch, "config reload")
+    click.echo(f"Running command: {_CFGGEN} -H -m -j {INITIAL_FILE} --write-to-db")
+    click.echo("Running command: config qos reload --no-dynamic-buffer --no-delay")
+    write_config(switch.config, wanted)
+    if "PFC_WD" not in wanted:
+        click.echo("Running command: pfcwd start_default")
+        pfcwd.start_default(switch)
+    if not no_service_restart:
+        click.echo("Restarting SONiC target ...")
+        await_begin(switch, "config load_minigraph")
+    click.echo("Please note setting loaded from minigraph will be lost after system reboot. To preserve setting, run "
+               "`config save`.")
+
+
+@cli.group(cls=AliasedGroup)
+def bgp() -> None:
+    """BGP-related configuration tasks"""
+
+
+def _no_bgp(verb: str) -> click.Group:
+    """`startup all` or `shutdown all`: there is no session."""
+    group = AliasedGroup(verb, help=f"{verb} BGP session(s)")
+    group.add_command(click.Command("all", callback=lambda: None, help=f"{verb} all BGP sessions"))
+    return group
+
+
+for _verb in ("startup", "shutdown"):
+    bgp.add_command(_no_bgp(_verb))
 
 
 def main() -> None:

@@ -7,8 +7,11 @@ import sys
 from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.databases import Config, checked_config, merge
 from virtual_testbed.sonic.factory import factory_config
+from virtual_testbed.sonic.minigraph import FILE, MinigraphError, tables_of
 
 DEFAULT_FILE = "/etc/sonic/config_db.json"
+INITIAL_FILE = "/etc/sonic/init_cfg.json"
+GOLDEN_FILE = "/etc/sonic/golden_config_db.json"
 
 
 def read(switch: SwitchContext, name: str) -> Config:
@@ -38,6 +41,16 @@ def whole(switch: SwitchContext, name: str) -> Config:
     identity = factory(switch)["DEVICE_METADATA"]["localhost"]
     metadata = {field: identity[field] for field in ("hwsku", "platform", "mac")}
     return merge({"DEVICE_METADATA": {"localhost": metadata}}, found)
+
+
+def from_minigraph(switch: SwitchContext, name: str = FILE) -> Config:
+    """The tables of a minigraph."""
+    try:
+        return tables_of(switch.file(name).read_text(encoding="utf-8"), switch.profile, factory(switch))
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"error: {name} cannot be read: {getattr(error, 'strerror', None) or error}")
+    except MinigraphError as error:
+        sys.exit(f"error: {name} {error}")
 
 
 def factory(switch: SwitchContext) -> Config:

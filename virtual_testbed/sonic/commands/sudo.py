@@ -1,7 +1,8 @@
 """`sudo` where none may be installed. Runs by path and without packages: it starts with every privileged command.
 
 In a namespace the user becomes uid 0 of a user namespace of its own; elsewhere the account stays and only the
-environment says root, which is what this switch's own commands look at.
+environment says root, which is what this switch's own commands look at. It stays on a host that is no switch too: what
+it may change of its network it may as it is, and in another user namespace no more.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ _CLONE_NEWUSER = 0x10000000
 _WITH_VALUE = ("-u", "-g", "-p", "-C", "-r", "-t", "-T", "-h", "-U")
 _LONG_WITH_VALUE = ("--user", "--group", "--prompt")
 _USERS = ("root", "admin")
+_AS_IT_IS = ("environment", "plain")
 
 
 def parse(words: list[str]) -> tuple[str, set[str], dict[str, str], list[str]]:
@@ -88,7 +90,7 @@ def main() -> None:
     home = prefix + ("/root" if root else "/home/admin")
     os.environ.update({"SUDO_USER": "admin", "SUDO_UID": "1000", "SUDO_GID": "1000", "USER": name, "LOGNAME": name,
                        "HOME": home, "SUDO_COMMAND": " ".join(command), **values})
-    if root and os.environ.get("SONIC_VIEW") != "environment":
+    if root and os.environ.get("SONIC_VIEW") not in _AS_IT_IS:
         become_root()
     if "i" in flags:
         os.chdir(home)

@@ -10,13 +10,14 @@ from virtual_testbed.sonic.commands.context import is_root, run, this_switch
 from virtual_testbed.sonic.commands.restarting import ask_for, await_begin, running_containers
 from virtual_testbed.sonic.restarts import CONTAINERS
 
-_ALWAYS = ("docker", "ssh", "sshd", "networking", "monit")
+_ALWAYS = ("docker", "ssh", "sshd", "networking", "monit", "rsyslog")
 _EXITED = ("determine-reboot-cause", "process-reboot-cause", "config-setup")
 _IDLE = ("warmboot-finalizer",)
 _RESTARTS = "swss"
 _ACTIVE, _INACTIVE = 0, 3
 _NOT_FOUND = 4
 _USAGE = ("usage: systemctl status|is-active|show|start|reset-failed UNIT..., systemctl restart swss, "
+          "systemctl reload rsyslog, "
           "systemctl is-system-running, systemctl list-units --state=failed")
 
 
@@ -99,6 +100,8 @@ def main() -> None:
     if verb == "restart":
         sys.exit(_restart(units))
     if verb in ("start", "reset-failed"):  # what can be started is started already, and nothing has failed
+        return
+    if verb == "reload" and units == ["rsyslog"]:  # its lines are on the disk already
         return
     if verb not in ("status", "is-active", "show"):
         sys.exit(_USAGE)

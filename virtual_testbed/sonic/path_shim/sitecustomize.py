@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 _ROOT = os.environ.get("SONIC_ROOT", "")
-_FOLDERS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/dev/shm")
+_FOLDERS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/var/log", "/dev/shm")
 _FIRST = ("open", "stat", "lstat", "listdir", "scandir", "mkdir", "remove", "unlink", "rmdir", "chmod", "chown",
           "lchown", "readlink", "utime", "chdir", "statvfs", "truncate", "listxattr", "getxattr", "setxattr")
 _BOTH = ("rename", "replace", "link")

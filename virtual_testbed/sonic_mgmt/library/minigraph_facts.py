@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: what sonic-mgmt reads in a switch's minigraph, from CONFIG_DB; a virtual switch has no minigraph."""
+"""Ansible module: what sonic-mgmt reads in a switch's minigraph, from CONFIG_DB, as a virtual switch may have none."""
 from __future__ import annotations
 
 import ipaddress

@@ -68,9 +68,19 @@ def test_the_shell_finds_programs_of_an_image_and_no_other_of_the_host(switch):
 
 
 def test_python_of_a_switch_has_what_ansible_modules_of_others_import(switch):
-    """sonic-mgmt's `config_facts` runs on the switch and imports `natsort`, which a SONiC image has."""
+    """sonic-mgmt's `config_facts` and `get_ip_in_range` run on the switch; a SONiC image has what they import."""
+    assert switch.output("python3 -c 'import netaddr; print(netaddr.IPNetwork(\"10.0.0.1/31\").size)'") == "2\n"
     assert switch.output("python3 -c 'import natsort; print(*natsort.natsorted([\"Ethernet40\", \"Ethernet4\"]))'"
                          ).split() == ["Ethernet4", "Ethernet40"]
+
+
+def test_a_switch_has_the_locale_of_an_image(switch):
+    """sonic-mgmt's `extract_log` sets the locale that Python says it has: `en_US.UTF-8` for `C.UTF-8`, until 3.12."""
+    said = ("import locale as l; l.setlocale(l.LC_ALL, ''); l.setlocale(l.LC_ALL, l.getlocale());"
+            " print(l.getlocale()[1])")
+    for locale in ("en_US.UTF-8", "C.UTF-8"):
+        assert switch.output(f"LANG={locale} LC_ALL= python3 -c \"{said}\"") == "UTF-8\n", locale
+    assert switch.output("LC_ALL=en_US.UTF-8 python3 -c 'print(chr(228))'") == "ä\n"
 
 
 def test_python_of_a_switch_knows_what_patches_it_refuses(switch):

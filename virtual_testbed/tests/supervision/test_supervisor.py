@@ -74,7 +74,8 @@ def test_argument_files(up, folder):
     engine, switch = read_json(folder.path / "engine.json"), read_json(folder.path / "lab-t0-01.json")
     assert engine["clock"] == "virtual" and engine["faults"] == ["pause-ignored@Ethernet0"]
     assert engine["switches"] == [{"name": "lab-t0-01", "hwsku": "Tiny-4x100G",
-                                   "redis_socket": runtime["switches"]["lab-t0-01"]["redis_socket"]}]
+                                   "redis_socket": runtime["switches"]["lab-t0-01"]["redis_socket"],
+                                   "root": switch["root"]}]
     assert engine["generator_ports"][2] == {
         "location": "127.1.0.2/3", "switch": "lab-t0-01", "switch_port": "Ethernet8", "speed_mbps": 40000,
         "cable_m": 5}
