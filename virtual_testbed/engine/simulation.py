@@ -49,9 +49,12 @@ class Agent(Protocol):
     def publish_states(self) -> None:
         """Writes the states that are visible without polling, as of now."""
 
-    def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
-        """Instants after now (or `after_ps`), up to and including `until_ps`, at which counters must be polled -> which
-        ones.
+    def due_polls(self, until_ps: int) -> Mapping[int, Collection[str]]:
+        """Instants after now, up to and including `until_ps`, at which counters must be polled -> which ones."""
+
+    def missed_polls(self, after_ps: int, made: Mapping[str, int]) -> Collection[str]:
+        """Which counters had to be polled after an instant, up to now, and were not. `made`: which were since, and when
+        for the last time.
         """
 
     def poll(self, groups: Collection[str]) -> None:
@@ -109,21 +112,21 @@ class Simulation:
         """
         self.refresh()
         while (stage_ps := self._next_stage_ps()) is not None and stage_ps < time_ps:
-            self._advance_evenly_to(max(stage_ps, self.now_ps))
+            self._advance_evenly_to(stage_ps)
             self.refresh()
         self._advance_evenly_to(time_ps)
-        if self._next_stage_ps() == time_ps:
+        if stage_ps == time_ps:
             self.refresh()
 
     def _next_stage_ps(self) -> int | None:
-        """When something happens next on a switch by itself."""
+        """When something happens next on a switch by itself, later than now: a refresh was there for the rest."""
         found = (self._with_agent(switch, lambda agent: agent.next_stage_ps()) for switch in self._factories)
-        return min((instant for instant in found if instant is not None), default=None)
+        return min((instant for instant in found if instant is not None and instant > self.now_ps), default=None)
 
     def _advance_evenly_to(self, time_ps: int) -> None:
         """Computes up to that instant, with stops where switches poll counters."""
         begin_ps = self.now_ps
-        made: dict[tuple[str, str], int] = {}  # switch and what was polled there -> when
+        made: dict[str, dict[str, int]] = {switch: {} for switch in self._factories}  # what was polled there -> when
         polls = {switch: dict(self._with_agent(switch, lambda agent: agent.due_polls(time_ps)))
                  for switch in self._factories}
         stops = {time_ps}.union(*polls.values())
@@ -134,22 +137,23 @@ class Simulation:
                 self._step_to(instant)
                 for switch, due in polls.items():
                     if instant in due:
-                        made.update({(switch, group): instant for group in due[instant]})
+                        made[switch].update(dict.fromkeys(due[instant], instant))
                         self._poll(switch, due.pop(instant))
         except SimulationLate:
             self._poll_late(begin_ps, polls, made)
             raise
 
     def _poll_late(self, begin_ps: int, waiting: Mapping[str, Mapping[int, Collection[str]]],
-                   made: Mapping[tuple[str, str], int]) -> None:
+                   made: Mapping[str, Mapping[str, int]]) -> None:
         """Makes up for polls before now that were left out since later ones were to come, and shows all states. `made`:
         those that were not.
+
+        These states are approximate: counters are those of now, not of the instant at which they had to be polled, and
+        of what lies between two polls only that is kept apart which was polled apart.
         """
         for switch, later in waiting.items():
-            due = self._with_agent(switch, lambda agent: agent.due_polls(self.now_ps, begin_ps))
-            missed = {group for instant, groups in due.items() for group in groups
-                      if instant > made.get((switch, group), begin_ps)}
-            groups = missed & set().union(*later.values())
+            missed = self._with_agent(switch, lambda agent: agent.missed_polls(begin_ps, made[switch]))
+            groups = set(missed) & set().union(*later.values())
             if groups:
                 self._poll(switch, groups)
         self.publish()

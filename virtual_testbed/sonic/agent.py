@@ -109,14 +109,15 @@ class ChangeWatch:
         while (message := self._connection.read())[0] != "pong":
             key = str(message[-2]).partition(":")[2]
             if key.startswith(PERIODS):
-                self._periods.add(key)
+                if message[-1] == "hset":
+                    self._periods.add(key)
                 continue
             changed = True
             (self._removed if message[-1] == "del" else self._set).add(key)
         return changed
 
     def take_periods(self) -> set[str]:
-        """The rows of periods (`periods`) that were written or removed since the last call."""
+        """The rows of periods (`periods`) that were written since the last call."""
         periods = self._periods
         self._periods = set()
         return periods
@@ -230,14 +231,20 @@ class SonicAgent:
         """Until when a command of the switch waits, the one that waits the least long; None: none does."""
         return None if self._lost else self._periods.next_ps()
 
-    def due_polls(self, until_ps: int, after_ps: int | None = None) -> Mapping[int, Collection[str]]:
-        """The last poll of each counter group after the present instant (or `after_ps`), up to and including
-        `until_ps`: instant -> groups to poll then. Earlier ones would be overwritten before anybody can read them;
-        but see `polling` of watermarks.
+    def due_polls(self, until_ps: int) -> Mapping[int, Collection[str]]:
+        """The last poll of each counter group after the present instant, up to and including `until_ps`: instant ->
+        groups to poll then. Earlier ones would be overwritten before anybody can read them; but see `polling` of
+        watermarks.
         """
         if self._lost or self._applied is None:
             return {}
-        return self._intervals.last_polls(self._network.now_ps if after_ps is None else after_ps, until_ps)
+        return self._intervals.last_polls(self._network.now_ps, until_ps)
+
+    def missed_polls(self, after_ps: int, made: Mapping[str, int]) -> Collection[str]:
+        """What was due after an instant, up to now, and was not polled; `made`: when each was polled last since."""
+        if self._lost or self._applied is None:
+            return ()
+        return self._intervals.missed_polls(after_ps, self._network.now_ps, made)
 
     def poll(self, groups: Collection[str]) -> None:
         """Write the counters of these groups (`due_polls` names them) as of the present instant."""

@@ -6,6 +6,8 @@ it is started (sonic-swss `pfcwdsworch.cpp`). Intervals and states are those of 
 the defaults are orchagent's (sonic-swss `portsorch.cpp`, `flexcounterorch.cpp`). Nobody can read a database while time
 is being computed, so of all polls in an advance only the last one of each group has to be made; and of watermarks,
 where the telemetry timer ticks in it, the last one before its last tick: what they were then must not show after it.
+So a watermark in `COUNTERS:<oid>` is the highest since the last poll that was made, which depends on how time is
+advanced when several polls lie in one advance; what the three tables keep, highest of many polls, does not.
 """
 from __future__ import annotations
 
@@ -56,6 +58,18 @@ class Intervals:
             for instant, groups in (*before.items(), (tick_ps, {TELEMETRY})):
                 polls.setdefault(instant, set()).update(groups)
         return polls
+
+    def missed_polls(self, after_ps: int, until_ps: int, made: Mapping[str, int]) -> set[str]:
+        """Of what was to be done after one instant, up to and including another, what was not. `made`: when each was
+        done last since. A tick after which watermarks were polled is over: now it would clear what that poll has read.
+        """
+        missed = set()
+        for instant, groups in self.last_polls(after_ps, until_ps).items():
+            missed |= {group for group in groups if instant > made.get(group, after_ps)}
+        tick_ps = self.timer.last_tick(after_ps, until_ps)
+        if tick_ps is not None and any(made.get(group, after_ps) >= tick_ps for group in telemetry_timer.GROUPS):
+            missed.discard(TELEMETRY)
+        return missed
 
     def _last_polls_of(self, groups: Iterable[str], after_ps: int, until_ps: int) -> dict[int, set[str]]:
         """The last poll of each of these groups that is polled."""

@@ -6,7 +6,9 @@ it that counters of a switch, which are a second old at most, those of queues te
 they come to read them.
 
 While a call of Ansible runs, a command of a switch may wait in the switch's own time (`portstat -p 1`), which the clock
-says (`awaited_ns`): so much passes then.
+says (`awaited_ns`): so much passes then. Calls in several threads let it pass once. Processes, which sonic-mgmt forks
+for some calls, do not know of each other: each may let a step too much pass (`LONGEST_STEP_S`), and the clocks of each
+show what it has let pass itself.
 
 What waits for threads of its own process (`WATCHERS`) waits for real, as they do: sonic-mgmt's plugin
 `parallel_fixture` looks after its threads every 0.1 s as long as pytest runs, and simulated time would pass all the
@@ -25,6 +27,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import os
 import sys
 import threading
@@ -67,6 +70,7 @@ WATCHERS = frozenset({
 
 INTERVALS = "tests.common.snappi_tests.traffic_generation"
 """The module whose `run_traffic_and_collect_stats` does so."""
+LOG = logging.getLogger(__name__)
 
 
 class SimulatedTime:
@@ -82,12 +86,17 @@ class SimulatedTime:
         """
         self._clock_url = clock_url.rstrip("/")
         self._url = f"{self._clock_url}/advance"
-        self._counting = threading.Lock()
+        self._begin_locks()
+        os.register_at_fork(after_in_child=self._begin_locks)  # another thread may have held them
         self._folder = f"{folder}{os.sep}"
         self._clients = tuple(f"{client}{os.sep}" for client in clients)
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on loopback
         self._sleep = time.sleep
         self.slept_s = 0.0
+
+    def _begin_locks(self) -> None:
+        self._counting = threading.Lock()
+        self._serving = threading.Lock()
 
     def sleep(self, seconds: float) -> None:
         """In the place of `time.sleep`. Raises `OSError` where the clock does not answer, or refuses."""
@@ -107,19 +116,20 @@ class SimulatedTime:
 
     @contextmanager
     def serving_switches(self) -> Iterator[None]:
-        """Lets as much simulated time pass as commands of switches wait for. Raises `OSError` at the end where the
-        clock did not answer, or refused.
+        """Lets as much simulated time pass as commands of switches wait for, a step at a time, until the end. What goes
+        wrong is logged, and raised at the end: `OSError` where the clock did not answer, or refused, or whatever it is.
         """
         ended = threading.Event()
-        failed: list[OSError] = []
+        failed: list[Exception] = []
 
         def serve() -> None:
-            while not ended.wait(LOOK_S):
-                try:
-                    self.advance(self._awaited_s())
-                except OSError as error:
-                    failed.append(error)
-                    return
+            try:
+                while not ended.wait(LOOK_S):
+                    while not ended.is_set() and self._serve_a_step():
+                        pass
+            except Exception as error:  # whatever it is: a thread that ends says nothing to those who wait for it
+                LOG.exception("no simulated time for the commands of switches")
+                failed.append(error)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -130,6 +140,15 @@ class SimulatedTime:
             thread.join()
         if failed:
             raise failed[0]
+
+    def _serve_a_step(self) -> bool:
+        """Lets a step of what is still awaited pass; False: nothing is. One thread at a time, so that each sees what
+        the others have let pass.
+        """
+        with self._serving:
+            seconds = min(self._awaited_s(), LONGEST_STEP_S)
+            self.advance(seconds)
+        return seconds > 0
 
     def _awaited_s(self) -> float:
         """How long a command of a switch waits, the one that waits the least long."""

@@ -1,6 +1,7 @@
 """The plugins that sonic-mgmt's pytest is started with: which tests run, what is written of them, how time passes."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -126,17 +127,33 @@ class TrafficItem:
 """As snappi_ixnetwork and ixnetwork_restpy wait, and stop a traffic item."""
 
 
+FORKS = '''
+import os, signal, sys
+from virtual_testbed.sonic_mgmt.simulated_sleep import SimulatedTime
+simulated = SimulatedTime(*sys.argv[1:])
+with simulated._serving, simulated._counting:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        simulated._serve_a_step()
+        os._exit(0)
+    sys.exit(os.waitpid(child, 0)[1])
+'''
+"""A process that forks while one of its threads lets time pass; the child does so too, and ends after 10 s at most."""
+
+
 class FakeClock(BaseHTTPRequestHandler):
     """Takes down what it is advanced by; refuses what would lead beyond a limit."""
 
     advanced: list[int] = []
     limit_ns = 10**15
     awaited_ns = 0
+    says = b""
 
     def do_GET(self) -> None:  # noqa: N802
         now_ns = sum(self.advanced)
         awaited = {"awaited_ns": self.awaited_ns} if self.awaited_ns > now_ns else {}
-        body = json.dumps({"now_ns": now_ns, **awaited}).encode()
+        body = self.says or json.dumps({"now_ns": now_ns, **awaited}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -265,10 +282,7 @@ def test_time_passes_for_a_command_of_a_switch_that_waits(
     simulated = SimulatedTime(clock, tmp_path)
     monkeypatch.setattr(FakeClock, "awaited_ns", 3 * 10**9)
     with simulated.serving_switches():
-        deadline = time.monotonic() + 20
-        while sum(FakeClock.advanced) < 3 * 10**9:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until_advanced(3 * 10**9)
         time.sleep(3 * LOOK_S)
     monkeypatch.setattr(FakeClock, "awaited_ns", 9 * 10**9)
     time.sleep(2 * LOOK_S)
@@ -282,6 +296,59 @@ def test_what_the_clock_refuses_meanwhile_is_said_at_the_end(
     monkeypatch.setattr(FakeClock, "limit_ns", 10**9)
     with pytest.raises(OSError, match="takes too long"), SimulatedTime(clock, tmp_path).serving_switches():
         time.sleep(3 * LOOK_S)
+
+
+def test_a_call_that_ends_is_not_held_up_by_a_command_that_waits_on(
+    tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a timeout of Ansible."""
+    monkeypatch.setattr(FakeClock, "awaited_ns", 10**12)
+    with SimulatedTime(clock, tmp_path).serving_switches():
+        until_advanced(1)
+    advanced = len(FakeClock.advanced)
+    time.sleep(2 * LOOK_S)
+    assert len(FakeClock.advanced) == advanced < 10**12 / (LONGEST_STEP_S * 1e9)
+
+
+def test_calls_beside_each_other_let_the_time_pass_once(
+    tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated = SimulatedTime(clock, tmp_path)
+    monkeypatch.setattr(FakeClock, "awaited_ns", 30 * 10**9)
+    with contextlib.ExitStack() as calls:
+        for _ in range(4):
+            calls.enter_context(simulated.serving_switches())
+        until_advanced(30 * 10**9)
+        time.sleep(3 * LOOK_S)
+    assert sum(FakeClock.advanced) == 30 * 10**9 and simulated.slept_s == 30
+
+
+def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(
+    tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeClock, "awaited_ns", 10**9)
+    subprocess.run([sys.executable, "-c", FORKS, clock, str(tmp_path)], check=True, timeout=20)
+    assert sum(FakeClock.advanced) == LONGEST_STEP_S * 1e9
+
+
+def test_whatever_goes_wrong_meanwhile_is_said_at_the_end(
+    tmp_path: Path, clock: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(FakeClock, "says", b"no JSON")
+    with pytest.raises(json.JSONDecodeError), SimulatedTime(clock, tmp_path).serving_switches():
+        time.sleep(3 * LOOK_S)
+    with pytest.raises(KeyError, match="of the call"), SimulatedTime(clock, tmp_path).serving_switches():
+        time.sleep(3 * LOOK_S)
+        raise KeyError("of the call")
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["no simulated time for the commands of switches"] * 2
+
+
+def until_advanced(nanoseconds: int) -> None:
+    deadline = time.monotonic() + 20
+    while sum(FakeClock.advanced) < nanoseconds:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("test, names, chosen", [

@@ -1,12 +1,11 @@
 """`sonic-clear`: forget counters for the user who asks (sonic-utilities `clear/main.py`)."""
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import click
 
 from virtual_testbed.sonic.commands.context import require_root, run, this_switch
 from virtual_testbed.sonic.commands.groups import AliasedGroup
+from virtual_testbed.sonic.commands.watermark_groups import PRIORITY_GROUPS, QUEUES, add_watermarks
 
 
 @click.group(cls=AliasedGroup, context_settings={"help_option_names": ["-h", "--help", "-?"]})
@@ -84,15 +83,6 @@ def queue() -> None:
     """Clear queue user and persistent watermarks"""
 
 
-def _add_watermarks(group: click.Group, kinds: Mapping[str, str]) -> None:
-    """The groups `watermark` and `persistent-watermark`. `kinds`: command -> kind of `watermarkstat`."""
-    for which, name in (("user", "watermark"), ("persistent", "persistent-watermark")):
-        below = AliasedGroup(name, help=f"Clear {which} WM.")
-        for command, kind in kinds.items():
-            below.add_command(_watermark_command(command, kind, which))
-        group.add_command(below)
-
-
 def _watermark_command(name: str, kind: str, which: str) -> click.Command:
     @click.command(name, help=f"Clear {which} WM, {name}")
     @click.option("-n", "--namespace", default=None, help="Namespace name or all")
@@ -103,8 +93,8 @@ def _watermark_command(name: str, kind: str, which: str) -> click.Command:
     return clear_watermark
 
 
-_add_watermarks(priority_group, {"headroom": "pg_headroom", "shared": "pg_shared"})
-_add_watermarks(queue, {"unicast": "q_shared_uni", "multicast": "q_shared_multi", "all": "q_shared_all"})
+add_watermarks(priority_group, "Clear", PRIORITY_GROUPS, _watermark_command)
+add_watermarks(queue, "Clear", QUEUES, _watermark_command)
 
 
 def main() -> None:

@@ -1,12 +1,11 @@
 """`show`: what SONiC shows of PFC, counters, ports and configuration (sonic-utilities `show/main.py`)."""
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import click
 
 from virtual_testbed.sonic.commands.context import run, this_switch
 from virtual_testbed.sonic.commands.groups import AliasedGroup
+from virtual_testbed.sonic.commands.watermark_groups import PRIORITY_GROUPS, QUEUES, add_watermarks
 
 _namespace = click.option("-n", "--namespace", default=None, help="Namespace name")
 _display = click.option("-d", "--display", default="all", help="Show internal interfaces")
@@ -104,15 +103,6 @@ def queue_counters(interfacename: str | None, everything: bool, trim: bool, voq:
         queuestat.show(this_switch(), queuestat.QueueView(interfacename, columns, as_json, nonzero))
 
 
-def _add_watermarks(group: click.Group, kinds: Mapping[str, str]) -> None:
-    """The groups `watermark` and `persistent-watermark`. `kinds`: command -> kind of `watermarkstat`."""
-    for which, name in (("user", "watermark"), ("persistent", "persistent-watermark")):
-        below = AliasedGroup(name, help=f"Show {which} WM")
-        for command, kind in kinds.items():
-            below.add_command(_watermark_command(command, kind, which))
-        group.add_command(below)
-
-
 def _watermark_command(name: str, kind: str, which: str) -> click.Command:
     @click.command(name, help=f"Show {which} WM, {name}")
     @_namespace
@@ -123,7 +113,7 @@ def _watermark_command(name: str, kind: str, which: str) -> click.Command:
     return show_watermark
 
 
-_add_watermarks(queue, {"unicast": "q_shared_uni", "multicast": "q_shared_multi", "all": "q_shared_all"})
+add_watermarks(queue, "Show", QUEUES, _watermark_command)
 
 
 @cli.group("priority-group", cls=AliasedGroup)
@@ -131,7 +121,7 @@ def priority_group() -> None:
     """Show details of the PGs """
 
 
-_add_watermarks(priority_group, {"headroom": "pg_headroom", "shared": "pg_shared"})
+add_watermarks(priority_group, "Show", PRIORITY_GROUPS, _watermark_command)
 
 
 @priority_group.group("drop", cls=AliasedGroup)

@@ -69,8 +69,11 @@ class Agent:
     def awaited_ps(self):
         return None
 
-    def due_polls(self, until_ps, after_ps=None):
+    def due_polls(self, until_ps):
         return {}
+
+    def missed_polls(self, after_ps, made):
+        return ()
 
     def poll(self, groups):
         raise AssertionError("no poll was due")

@@ -3,7 +3,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -58,7 +61,7 @@ def test_it_is_looked_at_its_beginning_and_its_end_however_time_is_advanced(lab,
     for step in steps:
         assert "second" not in row(lab)
         advance(lab, step)
-    assert seen(lab, "second") == 6000 and lab.state.call("TTL", KEY) > 0
+    assert seen(lab, "second") == 6000
     assert "awaited_ns" not in lab.clock.read() and lab.agent.next_stage_ps() is None
 
 
@@ -77,9 +80,57 @@ def test_a_command_that_has_gone_is_waited_for_no_longer(lab):
     lab.simulation.refresh()
     assert row(lab)["now_ns"] == "1000000000"
     lab.state.call("DEL", KEY)
-    advance(lab, 1)
     lab.simulation.refresh()
-    assert lab.agent.awaited_ps() is None and row(lab) == {}
+    assert lab.agent.awaited_ps() is None, "also while time stands still"
+    advance(lab, 10)
+    assert row(lab) == {}
+
+
+def test_a_row_that_goes_while_it_is_looked_at_does_not_come_again(lab, monkeypatch):
+    look = lab.agent._look
+
+    def look_later():
+        found = look()
+        lab.state.call("DEL", KEY)
+        return found
+
+    monkeypatch.setattr(lab.agent, "_look", look_later)
+    lab.state.call("HSET", KEY, "seconds", 5)
+    lab.simulation.refresh()
+    assert row(lab) == {} and lab.agent.awaited_ps() is None
+    monkeypatch.setattr(lab.agent, "_look", look)
+    lab.state.call("HSET", KEY, "seconds", 5)
+    lab.simulation.refresh()
+    monkeypatch.setattr(lab.agent, "_look", look_later)
+    advance(lab, 5)
+    assert row(lab) == {} and lab.agent.awaited_ps() is None
+
+
+@pytest.mark.parametrize("seconds", ["0", "000", "1000001", "9" * 5000, "-1", "+5", "1.5", " 5", "5\n", "\u0665", ""])
+def test_what_no_command_asks_for_is_ignored(lab, seconds):
+    lab.state.call("HSET", KEY, "seconds", seconds)
+    lab.simulation.refresh()
+    assert lab.agent.awaited_ps() is None and row(lab) == {"seconds": seconds}
+    advance(lab, 2)
+    assert lab.network.now_ps == 2 * 10**12 and not lab.agent._lost
+
+
+@pytest.mark.parametrize("seconds", [1, 10**6])
+def test_the_shortest_and_the_longest_period(lab, seconds):
+    lab.state.call("HSET", KEY, "seconds", seconds)
+    lab.simulation.refresh()
+    assert lab.agent.awaited_ps() == seconds * 10**12
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_row_of_another_kind_is_ignored(lab, begun):
+    lab.state.call("HSET", KEY, "seconds", 5)
+    if begun:
+        lab.simulation.refresh()
+    lab.state.call("SET", KEY, "5")
+    lab.state.call("RPUSH", f"{PREFIX}y", "5")
+    advance(lab, 10)
+    assert not lab.agent._lost and lab.agent.awaited_ps() is None and lab.state.call("GET", KEY) == "5"
 
 
 def test_asking_for_it_does_not_read_the_configuration_anew(lab, monkeypatch):
@@ -168,6 +219,57 @@ def test_it_waits_while_time_passes_however_slowly(redis, agent, network, monkey
     with another(pass_slowly):
         first, second = period.looks(SwitchContext(NAME, HWSKU, redis.socket, "", MAC), 1, "portstat -p")
     assert first.keys() == second.keys() == {"COUNTERS", "RATES", "PORT_TABLE"}
+
+
+def test_computing_a_step_for_long_is_no_standing_still(redis, agent, network, monkeypatch):
+    """The agent looks before and after it; the first two looks show time stand still."""
+    monkeypatch.setattr(period, "_LONGEST_S", 0.3)
+    rounds = []
+
+    def compute():
+        agent.apply_configuration()
+        if agent.awaited_ps() is not None:
+            rounds.append(time.monotonic())
+            time.sleep(0.1 if len(rounds) < 3 else 0.8)
+            if len(rounds) >= 3:
+                network.now_ps += 6 * 10**11
+
+    with another(compute):
+        period.looks(SwitchContext(NAME, HWSKU, redis.socket, "", MAC), 1, "portstat -p")
+    assert network.now_ps == 12 * 10**11
+
+
+def test_where_nobody_looks_it_is_not_waited_for_ever(redis, agent, monkeypatch):
+    monkeypatch.setattr(period, "_LONGEST_SILENCE_S", 0.3)
+    with pytest.raises(SystemExit, match="the switch's testbed has computed, or done nothing, for 0 s"):
+        period.looks(SwitchContext(NAME, HWSKU, redis.socket, "", MAC), 5, "portstat -p")
+
+
+def test_a_command_that_is_killed_is_soon_waited_for_no_longer(redis, agent):
+    """As long as it lives, however, its row does."""
+    script = ("import sys; from virtual_testbed.sonic.commands import period; "
+              "from virtual_testbed.sonic.commands.context import SwitchContext; period.ALIVE_MS = 500; "
+              "period.looks(SwitchContext(*sys.argv[1:4], '', sys.argv[4]), 1000, 'portstat -p')")
+    with subprocess.Popen([sys.executable, "-c", script, NAME, HWSKU, redis.socket, MAC]) as command:
+        until(agent, lambda: agent.awaited_ps() is not None)
+        began_s = time.monotonic()
+        while time.monotonic() - began_s < 1.5:
+            agent.apply_configuration()
+            assert agent.awaited_ps() == 1000 * 10**12
+            time.sleep(0.05)
+        command.kill()
+    until(agent, lambda: agent.awaited_ps() is None)
+    with databases.connect(redis.socket, "STATE_DB") as state:
+        assert state.call("KEYS", f"{PREFIX}*") == []
+
+
+def until(agent, is_so):
+    """Lets the agent look until something is so."""
+    deadline_s = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline_s
+        agent.apply_configuration()
+        time.sleep(0.02)
 
 
 def test_a_switch_that_starts_anew_ends_it(redis, agent):

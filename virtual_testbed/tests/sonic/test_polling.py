@@ -9,8 +9,9 @@ import pytest
 
 from virtual_testbed.dataplane.model.counters import (ALL_PARTS, PgCounters, QueueCounters, SwitchCounters,
                                                       SwitchStates, WatchdogState)
+from virtual_testbed.dataplane.network import Overrun
 from virtual_testbed.engine.clock import RealtimeClock, VirtualClock
-from virtual_testbed.engine.simulation import Simulation
+from virtual_testbed.engine.simulation import Simulation, SimulationLate
 from virtual_testbed.sonic import databases
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.counters import ObjectIds, watchdog_group_readings
@@ -423,6 +424,46 @@ def test_how_time_is_advanced_makes_no_difference_to_periodic_watermarks(levels,
         advance(levels, step_s)
         now_s += step_s
         assert watermark(levels) == expected_periodic(levels.network.peaks, poll_s, tick_s, now_s), now_s
+
+
+def late_at(lab, until_s, late_s, monkeypatch):
+    """Advances, which takes too long: time stands still at an earlier instant."""
+    step = lab.network.advance_to
+
+    def advance_to(time_ps):
+        step(min(time_ps, late_s * SECOND))
+        if time_ps > late_s * SECOND:
+            raise Overrun("that takes too long")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.network, "advance_to", advance_to)
+        with pytest.raises(SimulationLate):
+            lab.simulation.advance_to(until_s * SECOND)
+    assert lab.network.now_ps == late_s * SECOND
+
+
+def test_a_tick_that_was_missed_clears_nothing_that_was_polled_after_it(levels, monkeypatch):
+    """The tick of 360 s was to come, and that of 240 s was left out for it; the poll of 300 s was made."""
+    levels.network.peaks = {290: 5000}
+    late_at(levels, 400, 310, monkeypatch)
+    assert watermark(levels) == 5000
+    advance(levels, 60)
+    assert watermark(levels) == 0
+
+
+def test_a_tick_that_was_missed_is_made_up_for_before_the_next_poll(levels, monkeypatch):
+    """Nothing was polled since the tick of 120 s."""
+    levels.network.peaks = {10: 5000}
+    advance(levels, 70)
+    assert watermark(levels) == 5000
+    late_at(levels, 400, 125, monkeypatch)
+    assert watermark(levels) == 0
+
+
+def test_what_was_polled_is_not_polled_again_when_later_polls_are_late(levels, monkeypatch):
+    """The same counters may be polled several times on the way: those of 300 s were, those of 360 s not."""
+    late_at(levels, 400, 305, monkeypatch)
+    assert levels.network.cleared_ps == 300 * SECOND
 
 
 def ticks(lab, until_s):
