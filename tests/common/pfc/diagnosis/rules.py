@@ -31,7 +31,7 @@ OTHER_PFC = (
     "no-other-back-pressure", "no-other-enabled", "hop-no-other-back-pressure", "no-back-pressure",
     "no-pause-sent-after")
 EXPLAINED = "counter-explained"
-CONGESTED = ("M2O-2", "M2O-3", "SPEED-2")
+CONGESTED = ("M2O-2", "M2O-3", "M2O-7", "SPEED-2")
 """Test cases in which lossy frames have to be dropped."""
 UNWANTED = ("FRAME-7", "FRAME-8", "FRAME-9", "FRAME-10")
 """Those whose control frames a switch may drop where they come in."""
@@ -358,6 +358,8 @@ ELSEWHERE = (
          _both(_only(EXPLAINED), _only(*CONGESTED, *UNWANTED)), _text("[TR]X_DRP, as nothing")),
     Rule("dropped frames are counted as sent, too", (EXPLAINED,), _both(_only(EXPLAINED), _only(*CONGESTED)),
          lambda found: _at_own(found).saying("more in (Counter|TX_OK)")),
+    Rule("control frames that are dropped are counted more than once", (EXPLAINED,),
+         _both(_only(EXPLAINED), _only(*UNWANTED)), lambda found: _at_own(found).saying("more in RX_DRP, as what")),
     Rule("{who}: counters move that nothing sent explains", (EXPLAINED,), _only(EXPLAINED), is_certain=False),
 )
 """What shows in closed accounting alone."""
@@ -407,6 +409,9 @@ WATCHDOG = (
          ("storm-detected",), _only("FLAP-8"), _text("under the link that had come up")),
     Rule("the watchdog detects a storm on {who}, but does not show the queue as stormed", ("storm-detected",),
          _none("storm-counted", "dropped-in-storm", "stormed-queues")),
+    Rule("the watchdog goes on acting on {who} after a storm in which the port was shut down", ("resumed",),
+         _both(_only("FLAP"), _all("storm-detected"), _none("restored")),
+         _text(r"after the port was started\), got 0$")),
     Rule("the watchdog does not detect the pause storm on {who}", ("storm-detected", "stormed-queues")),
     Rule("the watchdog does not detect a storm on {who} while another port has one", ("stormed-queues-later",),
          picks=_text(", got none$")),
@@ -509,7 +514,7 @@ PAUSES_SENT = (
     Rule("no pause is sent for {who} any more once the watchdog was stopped in a storm", XOFF, _only("WD-16")),
     Rule("no pause is sent for {who} any more once the watchdog has restored the port", XOFF, _only("WD-15", "WD-16")),
     Rule("no pause is sent for {who} any more once the port was shut down and started", XOFF,
-         _only("FLAP-5", "FLAP-7")),
+         _only("FLAP-5", "FLAP-7", "FLAP-8")),
     Rule("{who} is paused by a lasting surplus, but not by one that would have filled the buffer", XOFF,
          _both(_only("M2O-4"), lambda found: found.passed_in("back-pressure", but="M2O")),
          told_by=FurtherCase("HEAD-3", "measures the threshold")),
@@ -530,7 +535,7 @@ PAUSES_SENT = (
     Rule("pauses sent for {who} are not counted as many as leave", ("sent-as-counted",)),
     Rule("pauses are sent for {who} too while others are congested", OTHER_PFC),
     Rule("pauses sent for {who} do not hold its sender any more once the port was shut down and started",
-         ("held-within-buffer",), _only("FLAP-5", "FLAP-7")),
+         ("held-within-buffer",), _only("FLAP-5", "FLAP-7", "FLAP-8")),
     Rule("pauses are sent for {who}, but its sender sends more than the buffer takes", ("held-within-buffer",),
          told_by=SENT_1),
     Rule("the watermarks of {who} stand still, though headroom takes frames", ("headroom-full",),

@@ -507,6 +507,30 @@ def test_counters_that_begin_anew_with_each_storm_of_the_watchdog():
     assert not said.is_certain, said
 
 
+@pytest.mark.parametrize(("got", "said"), [
+    (0, "goes on acting on priority 3 after a storm in which the port was shut down"),
+    (8, "does not detect the pause storm on priority 3"),
+])
+def test_frames_that_are_lost_once_a_port_was_started_tell_a_storm_that_is_acted_upon(got, said):
+    """From one that the watchdog does not look for any more."""
+    where = f"{SWITCH} Ethernet0 priority 3"
+    later = "(after the port was started)"
+    sent = f"all 9 frames from Ethernet64 to Ethernet0 received after the storm {later}"
+    checks = [Check(name, LOSSLESS, Status.FAIL, expected, seen, where) for name, expected, seen in (
+        ("storm-detected", f"the queue stormed in the storm {later}", "operational"),
+        ("storm-counted", f"1 storm counted as detected {later}", 0), ("resumed", sent, got))]
+    [found] = diagnose([("FLAP-6", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, checks))])
+    assert said in found.cause, found
+
+
+def test_control_frames_that_are_dropped_and_counted_twice():
+    """A switch may count what it drops; not more."""
+    check = Check("counter-explained", LOSSLESS, Status.FAIL, "from 0 to 894 more in RX_DRP, as what was sent explains",
+                  1788, f"{SWITCH} Ethernet0")
+    [said] = diagnose([("FRAME-7", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [check]))])
+    assert "control frames that are dropped are counted more than once" in said.cause and said.is_certain, said
+
+
 def test_a_run_that_is_pass_has_no_diagnosis():
     held = Check("resumed", LOSSLESS, Status.PASS, "all 9 frames", 9, f"{SWITCH} Ethernet0 priority 3")
     assert diagnose([("PFC-1", PortVerdict(SWITCH, "Ethernet0", 3, LOSSLESS, [held]))]) == [], "there is nothing to say"
