@@ -102,9 +102,9 @@ def _refusal_of_field(port: str, name: str, value: str) -> str:
 
 def _error_of_time(text: str, low: int, high: int) -> str:
     """What sonic-swss-common's `to_uint` says of a number (`converter.h`)."""
-    if re.fullmatch(r"-?\d+", text):
+    if re.fullmatch(r"-?[0-9]{1,19}", text):
         return "" if low <= int(text) <= high else f"failed to convert {text} value is not in range {low} - {high}"
-    return f"failed to convert {text} value to uint64_t type" if re.match(r"[+-]?\d", text) else "stoul"
+    return f"failed to convert {text} value to uint64_t type" if re.match(r"[+-]?[0-9]", text) else "stoul"
 
 
 def _about_row(key: str, row: Row, ports: Collection[str], is_registered: bool) -> Iterator[Message]:

@@ -78,6 +78,8 @@ def test_a_line_that_cannot_be_written_ends_nothing(tmp_path, caplog):
      " restoration_time error: failed to convert 0 value is not in range 100 - 60000."),
     ("Ethernet0", {**ROW, "restoration_time": "long"}, "Failed to parse PFC Watchdog Ethernet0 attribute"
      " restoration_time error: stoul."),
+    ("Ethernet0", {**ROW, "detection_time": "9" * 5000}, "Failed to parse PFC Watchdog Ethernet0 attribute"
+     f" detection_time error: failed to convert {'9' * 5000} value to uint64_t type."),
     ("Ethernet0", {**ROW, "x": "1"}, "Failed to parse PFC Watchdog Ethernet0 configuration. Unknown attribute x."),
     ("Ethernet0", {"action": "drop"}, "detection_time missing"),
     ("Ethernet0", {**ROW, "pfc_stat_history": "on"}, "on is invalid value for pfc_stat_history"),
