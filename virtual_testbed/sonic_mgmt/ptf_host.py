@@ -2,7 +2,7 @@
 interface to the switch, on which supervisord has no program.
 
 Fixtures want it before they know whether a test sends anything by it. They copy files there, ask whether a program
-runs, and remove addresses of interfaces `eth0`, `eth1`, ... that it does not have.
+runs, and change the addresses of its interfaces `eth0` and `eth1`, which it has for that alone.
 """
 from __future__ import annotations
 
