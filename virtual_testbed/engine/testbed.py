@@ -43,7 +43,6 @@ from virtual_testbed.otg.http_front import HttpFront
 from virtual_testbed.otg.service import OtgService
 from virtual_testbed.otg.simulation_clock import SimulationClock
 from virtual_testbed.process import die_with_parent
-from virtual_testbed.sonic import system_log
 from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.system_log import SystemLog
 
@@ -258,7 +257,7 @@ def _factory(make: AgentFactory, switch: SwitchAddress, network: ObservedNetwork
 def sonic_agent(switch: SwitchAddress, network: ObservedNetwork, arguments: Arguments) -> Agent:
     """The agent of a SONiC switch on its Redis."""
     swss = None if arguments.swss is None else Path(arguments.swss)
-    log = SystemLog(Path(switch.root) / system_log.PATH, switch.name) if switch.root else None
+    log = SystemLog(Path(switch.root), switch.name) if switch.root else None
     return SonicAgent(switch.name, switch.redis_socket, switch.hwsku, network, arguments.faults, swss, log)
 
 

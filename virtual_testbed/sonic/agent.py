@@ -380,13 +380,13 @@ class SonicAgent:
     def _apply(self, found: Config) -> bool:
         buffers = in_effect(found, self._profile)
         old = self._applied
+        if self._system_log is not None and old is not None and _is_watching(old.config):
+            self._log_storms(self._states_now(old.config))  # before a watchdog stops, which reports no end
         removed = self._watch.take_removed()
         rows = found.get(PFC_WD, {})
         written = self._watch.take_set()
         if old is None:  # a switch that starts takes all rows
             written = {f"{PFC_WD}|{key}" for key in rows}
-        if old is not None and _is_watching(old.config):
-            self._log_storms(self._states_now(old.config))
         translation = translate(buffers.config, self._profile, self._switch, switch_mac(self._switch),
                                 self._deriving(buffers.config, removed, starts=old is None),
                                 None if old is None else old.parsed)
@@ -440,8 +440,8 @@ class SonicAgent:
             return False
         self._network.configure_switch(translation.config)
         self._last_config = translation.config
-        if was is not None and _is_watching(was):
-            self._logged = self._states_now(translation.config).watchdog  # a watchdog that is stopped reports no end
+        if self._system_log is not None and (was is None or _is_watching(was)):
+            self._logged = self._states_now(translation.config).watchdog  # what a new agent finds was reported before
         if old is None and self._decider is not None:
             self._network.decide_watchdog_by(self._switch, self._decider)
         return True

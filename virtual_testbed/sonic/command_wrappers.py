@@ -38,7 +38,7 @@ VERSION = {"sonic_os_version": "12", "debian_version": "12.11",
            "build_number": "0", "built_by": "virtual_testbed", "asic_subtype": "broadcom"}
 # ordinary programs whose arguments may name the switch's files where it has no root view
 _FILE_PROGRAMS = ("cat", "ls", "cp", "mv", "rm", "mkdir", "touch", "stat", "grep", "sed", "head", "tail", "test",
-                  "jq", "diff")
+                  "jq", "diff", "tee")
 _LOGGER = "logger"
 """Writes into the switch's log also where /dev/log is the host's."""
 PLAIN = "plain"

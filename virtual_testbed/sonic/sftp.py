@@ -6,7 +6,7 @@ from typing import Any
 
 import asyncssh
 
-_SWITCH_FOLDERS = ("etc/sonic", "usr/share/sonic", "sys/class/net", "home/admin", "var/core")
+_SWITCH_FOLDERS = ("etc/sonic", "usr/share/sonic", "sys/class/net", "home/admin", "var/core", "var/log", "dev/shm")
 
 
 class SwitchFiles(asyncssh.SFTPServer):

@@ -288,7 +288,7 @@ async def run_server(settings: Settings, keys: Keys, decision: root_view.ViewDec
                      machine: socket.socket | None = None) -> None:
     """Serve until SIGTERM. `machine`: a socket of the machine's network, for a host that has another one."""
     shell = Shell(settings, decision)
-    log = system_log.SystemLog(shell.prefix / system_log.PATH, settings.hostname)
+    log = system_log.SystemLog(shell.prefix, settings.hostname)
     with system_log.receiving(log, shell.prefix / system_log.SOCKET_FOLDER):
         await _serve(settings, keys, decision, shell, machine)
 

@@ -46,13 +46,13 @@ class Login(asyncssh.SSHServer):
         return True
 
     def password_auth_supported(self) -> bool:
-        """Password login is supported."""
-        return True
+        """Password login is supported, where the user has one."""
+        return bool(self._account.password)
 
     def validate_password(self, username: str, password: str) -> bool:
         """True for the user's password."""
         right = hmac.compare_digest(password.encode(), self._account.password.encode())
-        return username == self._account.user and right
+        return bool(password) and username == self._account.user and right
 
     def public_key_auth_supported(self) -> bool:
         """Login by public key is supported."""

@@ -3,6 +3,9 @@
 Lines have the form of SONiC's rsyslog (sonic-buildimage `rsyslog.conf.j2`, with the year since #18099): time, host,
 severity, tag and text. The time is the wall clock's, as that of `date` on the switch. Every line is on the disk when
 `write` returns. A log that has grown large becomes `syslog.1`, and the one before is gone.
+
+The switch's commands may put anything in the place of the file and its folders, and who writes may be root of the
+machine: no link is followed, and only a regular file of one name is written into.
 """
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ import logging
 import os
 import re
 import socket
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-PATH = "var/log/syslog"
+FOLDERS, FILE = ("var", "log"), "syslog"
 """Below the switch's root folder."""
 SOCKET_FOLDER, SOCKET = "dev", "log"
 ERROR, NOTICE, INFO = "ERR", "NOTICE", "INFO"
@@ -25,42 +29,72 @@ SEVERITIES = ("EMERG", "ALERT", "CRIT", ERROR, "WARNING", NOTICE, INFO, "DEBUG")
 _MESSAGE = re.compile(r"<(\d{1,3})>(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )?(.*)", re.DOTALL)
 _MOST_BYTES = 16 << 20
 _DATAGRAM_BYTES = 1 << 16
+_AT_ONCE = 50
+"""Datagrams that are taken before the event loop does something else."""
 _log = logging.getLogger(__name__)
 
 
 class SystemLog:
     """The file; several processes may write into it."""
 
-    def __init__(self, path: Path, host: str) -> None:
-        """Nothing is written yet. `host`: the switch's name."""
-        self._path = path
+    def __init__(self, root: Path, host: str) -> None:
+        """Nothing is written yet. `root`: the switch's root folder; `host`: its name."""
+        self._root = root
         self._host = host
 
     def write(self, severity: str, text: str) -> None:
         """Add a line. One that cannot be written goes into the process' own log. `text`: with the program's tag."""
         line = line_of(datetime.datetime.now(datetime.UTC), self._host, severity, text)
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._rotate()
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                if os.geteuid() == 0:  # where the switch's server has become another account, its file this is
-                    folder = self._path.parent.stat()
-                    os.fchown(descriptor, folder.st_uid, folder.st_gid)
-                os.write(descriptor, f"{line}\n".encode())
-            finally:
-                os.close(descriptor)
+            with self._folder() as folder:
+                _rotate(folder)
+                _append(folder, f"{line}\n".encode(errors="surrogateescape"))  # Redis may have other bytes than UTF-8
         except OSError as error:
-            _log.warning("%s: not in the system log (%s): %s", self._host, error, line)
+            _log.warning("%s: not in the system log (%s): %r", self._host, error, line)
+
+    @contextlib.contextmanager
+    def _folder(self) -> Iterator[int]:
+        """A descriptor of the log's folder, which is made where it is not there. Raises OSError."""
+        with contextlib.ExitStack() as opened:
+            folder = _open_folder(self._root, None, opened)
+            for name in FOLDERS:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, 0o755, dir_fd=folder)
+                folder = _open_folder(name, folder, opened)
+            yield folder
 
     def take(self, datagram: bytes) -> None:
         """Add what a program has sent."""
         self.write(*read_datagram(datagram))
 
-    def _rotate(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            if self._path.stat().st_size > _MOST_BYTES:
-                self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+
+def _open_folder(name: str | Path, below: int | None, opened: contextlib.ExitStack) -> int:
+    follow = os.O_NOFOLLOW if below is not None else 0
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | follow, dir_fd=below)
+    opened.callback(os.close, descriptor)
+    return descriptor
+
+
+def _rotate(folder: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if os.stat(FILE, dir_fd=folder, follow_symlinks=False).st_size > _MOST_BYTES:
+            os.replace(FILE, f"{FILE}.1", src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _append(folder: int, line: bytes) -> None:
+    """Add to the file, which is of the folder's owner. Raises OSError, also where it is no regular file of one name."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(FILE, flags, 0o644, dir_fd=folder)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            raise OSError(f"{FILE} is no regular file of one name")
+        owner = os.fstat(folder)
+        if os.geteuid() == 0 and (found.st_uid, found.st_gid) != (owner.st_uid, owner.st_gid):
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)  # the switch's server may have become another account
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
 
 
 def line_of(when: datetime.datetime, host: str, severity: str, text: str) -> str:
@@ -112,7 +146,7 @@ def _bind(listener: socket.socket, folder: Path) -> None:
 
 
 def _read(listener: socket.socket, log: SystemLog) -> None:
-    """Take all that is there."""
+    """Take some of what is there; of more the event loop tells again."""
     with contextlib.suppress(BlockingIOError):
-        while True:
+        for _ in range(_AT_ONCE):
             log.take(listener.recv(_DATAGRAM_BYTES))

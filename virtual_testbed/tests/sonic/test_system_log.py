@@ -4,6 +4,7 @@ from __future__ import annotations
 import datetime
 import json
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.counters import ObjectIds
 from virtual_testbed.sonic.factory import factory_config
 from virtual_testbed.sonic.profile import load_profile
+from virtual_testbed.sonic.ssh_auth import Account, Login
 from virtual_testbed.sonic.system_log import SystemLog, line_of, read_datagram
 from virtual_testbed.sonic.translate import translate
 from virtual_testbed.sonic.watchdog_log import refusal
@@ -49,18 +51,57 @@ def test_what_programs_send(sent, severity, text):
 
 def test_a_log_that_is_large_begins_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(system_log, "_MOST_BYTES", 80)
-    log = SystemLog(tmp_path / "log/syslog", NAME)
+    log = SystemLog(tmp_path, NAME)
     for number in range(6):
         log.write("INFO", f"line {number}")
     found = {path.name: [line.split()[-1] for line in path.read_text().splitlines()]
-             for path in (tmp_path / "log").iterdir()}
+             for path in (tmp_path / "var/log").iterdir()}
     assert found == {"syslog": ["4", "5"], "syslog.1": ["2", "3"]}
 
 
 def test_a_line_that_cannot_be_written_ends_nothing(tmp_path, caplog):
-    (tmp_path / "log").touch()
-    SystemLog(tmp_path / "log/syslog", NAME).write("ERR", "tag: text")
+    (tmp_path / "var").touch()
+    SystemLog(tmp_path, NAME).write("ERR", "tag: text")
     assert "not in the system log" in caplog.text and "ERR tag: text" in caplog.text
+
+
+@pytest.mark.parametrize("place", ["var/log/syslog", "var/log", "var"])
+def test_no_link_is_followed(tmp_path, caplog, place):
+    """A switch's commands may put one there; the engine may be root of the machine."""
+    outside = tmp_path / "outside"
+    (outside / "log").mkdir(parents=True)
+    (outside / "syslog").write_text("theirs")
+    root = tmp_path / "root"
+    link = root / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside / "syslog" if place.endswith("syslog") else outside)
+    SystemLog(root, NAME).write("ERR", "tag: text")
+    assert (outside / "syslog").read_text() == "theirs" and not list((outside / "log").iterdir())
+    assert "not in the system log" in caplog.text
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.link(path.parent / "other", path)])
+def test_only_a_regular_file_of_one_name_is_written_into(tmp_path, caplog, make):
+    """A FIFO that nobody reads would hold the writer for ever."""
+    folder = tmp_path / "var/log"
+    folder.mkdir(parents=True)
+    (folder / "other").write_text("theirs")
+    make(folder / "syslog")
+    SystemLog(tmp_path, NAME).write("ERR", "tag: text")
+    assert (folder / "other").read_text() == "theirs" and "not in the system log" in caplog.text
+
+
+def test_bytes_that_are_no_utf_8_are_as_redis_has_them(tmp_path):
+    SystemLog(tmp_path, NAME).write("ERR", "action " + b"\xff".decode(errors="surrogateescape"))
+    assert (tmp_path / "var/log/syslog").read_bytes().endswith(b" ERR action \xff\n")
+
+
+def test_a_flood_leaves_the_event_loop_its_turn(monkeypatch):
+    """Whoever writes without an end is read in portions."""
+    taken = []
+    monkeypatch.setattr(system_log, "_AT_ONCE", 3)
+    system_log._read(SimpleNamespace(recv=lambda size: b"<13>x"), SimpleNamespace(take=taken.append))
+    assert len(taken) == 3, taken
 
 
 @pytest.mark.parametrize("port, row, said", [
@@ -96,8 +137,8 @@ class Logged:
     """An agent with a system log; gives severity and text of what was written since the last time."""
 
     def __init__(self, redis, network, folder):
-        self.file = folder / "syslog"
-        self.agent = SonicAgent(NAME, redis.socket, HWSKU, network, [], system_log=SystemLog(self.file, NAME))
+        self.file = folder / "var/log/syslog"
+        self.agent = SonicAgent(NAME, redis.socket, HWSKU, network, [], system_log=SystemLog(folder, NAME))
         self._read = 0
 
     def __call__(self):
@@ -228,7 +269,7 @@ def test_programs_of_a_switch_write_into_its_log(switch):
         found = [LINE.fullmatch(line).groups() for line in switch.output("tail -n 2 /var/log/syslog").splitlines()]
         assert found[0] == ("ERR", "from python") and found[1][0] == "INFO"
         assert re.fullmatch(r"prog\[\d+\]: from the C library", found[1][1])
-    assert (switch.root / system_log.PATH).read_text().startswith(text)
+    assert (switch.root / "var/log/syslog").read_text().startswith(text)
     assert switch.run("sudo systemctl reload rsyslog").returncode == 0
 
 
@@ -303,7 +344,7 @@ def test_the_engine_gives_an_agent_the_log_of_its_switch(monkeypatch):
     arguments = SimpleNamespace(swss=None, faults=())
     testbed.sonic_agent(testbed.SwitchAddress(NAME, "/socket", HWSKU, "/files"), None, arguments)
     testbed.sonic_agent(testbed.SwitchAddress(NAME, "/socket", HWSKU), None, arguments)
-    assert str(made[0]._path) == "/files/var/log/syslog" and made[1] is None
+    assert str(made[0]._root) == "/files" and made[1] is None
 
 
 def test_a_storm_of_the_data_plane_is_in_the_log(redis, config_db, tmp_path):
@@ -315,7 +356,7 @@ def test_a_storm_of_the_data_plane_is_in_the_log(redis, config_db, tmp_path):
         **factory_config(load_profile(HWSKU), NAME),
         "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}},
         PFC_WD: {"GLOBAL": {"POLL_INTERVAL": "100"}, "Ethernet0": ROW}})
-    agent = SonicAgent(NAME, redis.socket, HWSKU, net, [], system_log=SystemLog(tmp_path / "syslog", NAME))
+    agent = SonicAgent(NAME, redis.socket, HWSKU, net, [], system_log=SystemLog(tmp_path, NAME))
     simulation = Simulation(net, {NAME: lambda: agent}, lambda: None)
     net.set_traffic(generator_ports(2), hosts(2), [storm("storm", 0, {3: 0xFFFF})])
 
@@ -328,7 +369,7 @@ def test_a_storm_of_the_data_plane_is_in_the_log(redis, config_db, tmp_path):
     step(6, True)
     databases.change_row(config_db, PFC_WD, "Ethernet0", None)
     step(8, True)
-    said = [LINE.fullmatch(line)[2] for line in (tmp_path / "syslog").read_text().splitlines()]
+    said = [LINE.fullmatch(line)[2] for line in (tmp_path / "var/log/syslog").read_text().splitlines()]
     assert [text.split(": ", 2)[2].partition(",")[0] for text in said] == [
         "Started PFC Watchdog on port Ethernet0", "PFC Watchdog detected PFC storm on port Ethernet0",
         "PFC Watchdog storm restored on port Ethernet0", "PFC Watchdog detected PFC storm on port Ethernet0",
@@ -336,3 +377,38 @@ def test_a_storm_of_the_data_plane_is_in_the_log(redis, config_db, tmp_path):
     state = net.switch_states(NAME).watchdog["Ethernet0", 3]
     assert (state.detected, state.restored) == (2, 2)
     agent.close()
+
+
+def test_storms_that_are_over_are_not_said_again_by_a_new_agent(redis, config_db, tmp_path):
+    """The data plane goes on counting while the agent's Redis is away."""
+    net = Network()
+    for number, port in enumerate(("Ethernet0", "Ethernet4")):
+        net.add_link(location(number), NAME, port, 100_000, 5)
+    databases.write_config(config_db, {
+        **factory_config(load_profile(HWSKU), NAME),
+        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}},
+        PFC_WD: {"GLOBAL": {"POLL_INTERVAL": "100"}, "Ethernet0": ROW}})
+
+    agents = []
+
+    def agent():
+        agents.append(SonicAgent(NAME, redis.socket, HWSKU, net, [], system_log=SystemLog(tmp_path, NAME)))
+        return agents[-1]
+    simulation = Simulation(net, {NAME: agent}, lambda: None)
+    net.set_traffic(generator_ports(2), hosts(2), [storm("storm", 0, {3: 0xFFFF})])
+    net.start_flows(["storm"])
+    simulation.advance_to(2 * PS_PER_S)
+    net.stop_flows(["storm"])
+    simulation.advance_to(4 * PS_PER_S)
+    simulation.publish()
+    agent().publish_states()
+    for one in agents:
+        one.close()
+    said = (tmp_path / "var/log/syslog").read_text()
+    assert said.count("detected PFC storm") == said.count("storm restored") == 1, said
+
+
+def test_nobody_logs_in_without_a_password_where_there_is_none():
+    login = Login(Account("admin", "", frozenset()), set())
+    assert not login.password_auth_supported() and not login.validate_password("admin", "")
+    assert Login(Account("admin", "secret", frozenset()), set()).validate_password("admin", "secret")
