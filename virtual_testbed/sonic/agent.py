@@ -205,15 +205,11 @@ class SonicAgent:
                 self._restart_if_asked()
             self._come_up()
             self._time_periods()
-            is_written = self._is_written
-            self._is_written = False
-            if self._recovery.is_down(PORTS):
-                return False
             starts = self._applied is None
-            if not (is_written or starts):
-                return False
-            changed = self._apply(databases.read_config(self._config))
-            if starts:
+            is_due = (self._is_written or starts) and not self._recovery.is_down(PORTS)
+            changed = is_due and self._apply(databases.read_config(self._config))
+            self._is_written = False  # but where the data plane was late: then it is asked for once more
+            if is_due and starts:
                 self.publish_counters()
             return changed
         except DatabaseError as error:

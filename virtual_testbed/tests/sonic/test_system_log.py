@@ -9,11 +9,12 @@ import re
 import subprocess
 import sys
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 
 from virtual_testbed.dataplane.model.counters import WatchdogState
-from virtual_testbed.dataplane.network import Network
+from virtual_testbed.dataplane.network import Network, Overrun
 from virtual_testbed.engine.simulation import Simulation
 from virtual_testbed.sonic import databases, system_log
 from virtual_testbed.sonic.agent import SonicAgent
@@ -406,6 +407,23 @@ def test_storms_that_are_over_are_not_said_again_by_a_new_agent(redis, config_db
         one.close()
     said = (tmp_path / "var/log/syslog").read_text()
     assert said.count("detected PFC storm") == said.count("storm restored") == 1, said
+
+
+def test_a_row_is_taken_once_more_where_the_data_plane_was_late(redis, config_db, tmp_path):
+    """What storms there were is asked of it before a watchdog is stopped."""
+    net = Network()
+    net.add_link(location(0), NAME, "Ethernet0", 100_000, 5)
+    databases.write_config(config_db, {
+        **factory_config(load_profile(HWSKU), NAME),
+        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}},
+        PFC_WD: {"GLOBAL": {"POLL_INTERVAL": "100"}, "Ethernet0": ROW}})
+    agent = SonicAgent(NAME, redis.socket, HWSKU, net, [], system_log=SystemLog(tmp_path, NAME))
+    databases.change_row(config_db, PFC_WD, "Ethernet0", None)
+    with patch.object(net, "switch_states", side_effect=Overrun("late")), pytest.raises(Overrun):
+        agent.apply_configuration()
+    agent.apply_configuration()
+    assert "Stopped PFC Watchdog on port Ethernet0" in (tmp_path / "var/log/syslog").read_text()
+    agent.close()
 
 
 def test_nobody_logs_in_without_a_password_where_there_is_none():
