@@ -72,7 +72,11 @@ def _collect(switch: SwitchContext, what: Watermark, is_persistent: bool = False
 
 
 def show(switch: SwitchContext, what: Watermark, is_persistent: bool = False, as_json: bool = False) -> None:
-    """Print one line a port, with the queues or groups that any port has. Ends the command where there are none."""
+    """Print one line a port, with the queues or groups that any port has. Ends the command where there are none, as
+    on a switch that restarts.
+    """
+    if not switch.port_oids:
+        sys.exit("COUNTERS_PORT_NAME_MAP is empty!")
     kept = Snapshots(switch, "watermarkstat").load(what.name) if what.running else None
     old = kept[1] if kept else {}
     rows: dict[str, dict[int, str]] = {}
