@@ -301,7 +301,7 @@ def test_what_a_group_takes_before_xoff_is_in_its_profile():
     }
     config_db = {**bench.config_db, **tables}
     device = bench.subject.qos.device
-    assert configured_room(config_db, device, "Ethernet0", 3) == GroupRoom(1248, -1, 1_000_000, 200_000), "its profile's"
+    assert configured_room(config_db, device, "Ethernet0", 3) == GroupRoom(1248, -1, 1_000_000, 200_000), "bytes"
     assert configured_room(config_db, device, "Ethernet0", 0) is None, "it has no row"
     assert configured_room({**config_db, "PORT_QOS_MAP": {"Ethernet0": {}}}, device, "Ethernet0", 3) is None, "no map"
 
