@@ -118,6 +118,14 @@ class Tools:
     known: dict[OutputDeviation, int] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
 
+    def count(self, difference: str) -> None:
+        """One command more; without a difference it is equal."""
+        self.compared += 1
+        if difference:
+            self.differences.append(difference)
+        else:
+            self.equal += 1
+
 
 def compare_tools(installation: Installation) -> Tools:
     """Bring a switch into seven states and compare the commands in each."""
@@ -235,15 +243,11 @@ def _compare(state: str, switch: _Switch, tools: Tools) -> None:
     for line in BOTH:
         _judge(state, line, ours[line], theirs[line], tools)
     for line, ended in switch.run(THEIRS, theirs=True).items():
-        tools.compared += 1
-        if ended.status or "Traceback" in ended.output:
-            tools.differences.append(f"{state}: {line} fails on this switch: {ended}")
-        else:
-            tools.equal += 1
+        fails = ended.status or "Traceback" in ended.output
+        tools.count(f"{state}: {line} fails on this switch: {ended}" if fails else "")
 
 
 def _judge(state: str, line: str, ours: CommandEnd, theirs: CommandEnd, tools: Tools) -> None:
-    tools.compared += 1
     pair = [CommandEnd(one.status, _STAMP.sub("<time>", one.output)) for one in (ours, theirs)]
     for deviation in DEVIATIONS:
         if pair[0] != pair[1] and deviation.concerns(line):
@@ -251,10 +255,7 @@ def _judge(state: str, line: str, ours: CommandEnd, theirs: CommandEnd, tools: T
             if changed != pair:
                 tools.known[deviation] = tools.known.get(deviation, 0) + 1
             pair = changed
-    if pair[0] == pair[1]:
-        tools.equal += 1
-    else:
-        tools.differences.append(f"{state}: {line}\n" + _difference(*pair))
+    tools.count("" if pair[0] == pair[1] else f"{state}: {line}\n" + _difference(*pair))
 
 
 def _difference(ours: CommandEnd, theirs: CommandEnd) -> str:

@@ -45,7 +45,8 @@ PLAIN = "plain"
 """The view of a host that is no switch, as `commands/sudo.py` knows it."""
 REDIS_FOLDER = Path("/var/run/redis")
 """Where a SONiC image has the socket of its Redis, and the file that says which database is which."""
-_SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/var/log", "/home/admin", "/dev/shm")
+SWITCH_PATHS = ("/etc/sonic", "/usr/share/sonic", "/sys/class/net", "/var/core", "/var/log", "/home/admin", "/dev/shm")
+"""What of the file system is the switch's own where it has no root view."""
 
 
 def command_folder(root: str) -> Path:
@@ -174,7 +175,7 @@ def _write(path: Path, body: str) -> None:
 
 def _file_program(name: str, root: str, folder: Path) -> str:
     """A wrapper that looks for the switch's files below its folder; it must not find itself again."""
-    patterns = "|".join(f"{path}|{path}/*" for path in _SWITCH_PATHS)
+    patterns = "|".join(f"{path}|{path}/*" for path in SWITCH_PATHS)
     return f"""{_without(folder)}count=$#
 while [ $count -gt 0 ]; do
     word=$1; shift; count=$((count - 1))

@@ -34,7 +34,8 @@ def tables_of(text: str, profile: Profile, factory: Config) -> Config:
         MinigraphError: it is none, or one of another switch.
     """
     root = _root(text)
-    host, hwsku = _text(root, "Hostname"), _text(root, "HwSku")
+    host = _text(root, "Hostname")
+    hwsku = _text(root, "HwSku")
     if hwsku != profile.hwsku:
         raise MinigraphError(f"is for the HwSKU {hwsku}, and this switch is a {profile.hwsku}")
     plane = next((one for one in root.iterfind("DpgDec/DeviceDataPlaneInfo") if one.findtext("Hostname") == host), None)
@@ -160,7 +161,8 @@ def _port_channels(plane: Element, names: _Names) -> Config:
     channels: dict[str, Row] = {}
     members: dict[str, Row] = {}
     for channel in plane.iterfind("PortChannelInterfaces/PortChannel"):
-        name, ports = _text(channel, "Name"), names.ports(_text(channel, "AttachTo"))
+        name = _text(channel, "Name")
+        ports = names.ports(_text(channel, "AttachTo"))
         fallback = channel.findtext("Fallback")
         channels[name] = {"admin_status": "up", "lacp_key": "auto", "mtu": "9100",
                           "min_links": str(math.ceil(len(ports) * 0.75)),
@@ -172,7 +174,8 @@ def _port_channels(plane: Element, names: _Names) -> Config:
 def _interfaces(plane: Element, names: _Names) -> Config:
     found: Config = {"VLAN_INTERFACE": {}, "PORTCHANNEL_INTERFACE": {}, "INTERFACE": {}}
     for interface in plane.iterfind("IPInterfaces/IPInterface"):
-        name, prefix = names.interface(_text(interface, "AttachTo")), _prefix(_text(interface, "Prefix"))
+        name = names.interface(_text(interface, "AttachTo"))
+        prefix = _prefix(_text(interface, "Prefix"))
         table = next(table for table in found if name.upper().startswith(table.rpartition("_")[0]))
         found[table].update({name: {}, f"{name}|{prefix}": {}})
     return found

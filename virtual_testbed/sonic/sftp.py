@@ -6,7 +6,7 @@ from typing import Any
 
 import asyncssh
 
-_SWITCH_FOLDERS = ("etc/sonic", "usr/share/sonic", "sys/class/net", "home/admin", "var/core", "var/log", "dev/shm")
+from virtual_testbed.sonic.command_wrappers import SWITCH_PATHS
 
 
 class SwitchFiles(asyncssh.SFTPServer):
@@ -25,7 +25,7 @@ class SwitchFiles(asyncssh.SFTPServer):
         text = path.decode(errors="surrogateescape")
         if self._prefix == Path("/") or not text.startswith("/") or Path(text).is_relative_to(self._prefix):
             return path
-        if any(Path(text).is_relative_to(f"/{folder}") for folder in _SWITCH_FOLDERS):
+        if any(Path(text).is_relative_to(folder) for folder in SWITCH_PATHS):
             return str(self._prefix / text.lstrip("/")).encode(errors="surrogateescape")
         return path
 

@@ -63,7 +63,9 @@ def about_rows(rows: Mapping[str, Row], written: Collection[str], removed: Colle
 def about_storms(then: Mapping[tuple[str, int], WatchdogState], now: Mapping[tuple[str, int], WatchdogState],
                  ids: ObjectIds) -> Iterator[Message]:
     """Messages about the storms between two states of the queues."""
-    for (port, queue), state in () if now == then else now.items():
+    if now == then:
+        return
+    for (port, queue), state in now.items():
         was = then.get((port, queue), WatchdogState())
         is_on = was.status == STORMED
         place = (f"on port {port}, queue index {queue}, queue id {ids.queue(port, queue).removeprefix('oid:')} and port"

@@ -148,21 +148,26 @@ def agent(redis, network):
 
 
 @contextlib.contextmanager
-def following(agent):
-    """An agent that follows what is asked of its switch, as in an engine."""
+def beside(act):
+    """Acts again and again beside what is tried."""
     ended = threading.Event()
 
-    def follow():
+    def go_on():
         while not ended.wait(0.02):
-            agent.apply_configuration()
+            act()
 
-    thread = threading.Thread(target=follow)
+    thread = threading.Thread(target=go_on)
     thread.start()
     try:
         yield
     finally:
         ended.set()
         thread.join()
+
+
+def following(agent):
+    """An agent that follows what is asked of its switch, as in an engine."""
+    return beside(agent.apply_configuration)
 
 
 class Programs:

@@ -1,11 +1,9 @@
 """`portstat -p`: what ports count in a period of the switch's own time, whoever lets it pass, and in which steps."""
 from __future__ import annotations
 
-import contextlib
 import json
 import subprocess
 import sys
-import threading
 import time
 from types import SimpleNamespace
 
@@ -18,7 +16,7 @@ from virtual_testbed.sonic.agent import SonicAgent
 from virtual_testbed.sonic.commands import period
 from virtual_testbed.sonic.commands.context import SwitchContext
 from virtual_testbed.sonic.periods import PREFIX
-from virtual_testbed.tests.sonic.conftest import HWSKU, MAC, NAME
+from virtual_testbed.tests.sonic.conftest import HWSKU, MAC, NAME, beside
 from virtual_testbed.tests.sonic.test_polling import CountingNetwork
 
 KEY = f"{PREFIX}x"
@@ -141,24 +139,6 @@ def test_asking_for_it_does_not_read_the_configuration_anew(lab, monkeypatch):
     assert seen(lab, "second") == 5000
 
 
-@contextlib.contextmanager
-def another(act):
-    """Acts again and again beside what is tried."""
-    ended = threading.Event()
-
-    def go_on():
-        while not ended.wait(0.02):
-            act()
-
-    thread = threading.Thread(target=go_on)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
 def as_is_waited(network, agent):
     """Somebody who advances the clock to where a command waits for, while 500 frames come in."""
     def act():
@@ -176,7 +156,7 @@ def test_what_is_printed(run, network, agent, command, seconds):
     network.set_port("Ethernet0", rx_packets=1000)
     agent.publish_counters()
     run("portstat -c")
-    with another(as_is_waited(network, agent)):
+    with beside(as_is_waited(network, agent)):
         lines = run(command).splitlines()
     assert lines[0] == f"The rates are calculated within {seconds} seconds period"
     assert lines[1].split()[:4] == ["IFACE", "STATE", "RX_OK", "RX_BPS"]
@@ -187,7 +167,7 @@ def test_what_is_printed(run, network, agent, command, seconds):
 def test_details_of_a_period(run, network, agent):
     network.set_port("Ethernet0", rx_packets=1000)
     agent.publish_counters()
-    with another(as_is_waited(network, agent)):
+    with beside(as_is_waited(network, agent)):
         lines = run("portstat -p 1 -l -i Ethernet0").splitlines()
     assert lines[0].startswith("The rates are") and "Unicast Packets Received....................... 500" in lines
 
@@ -203,7 +183,7 @@ def test_a_period_without_time_is_refused(run, agent):
 def test_where_time_stands_still_it_is_refused(redis, agent, monkeypatch):
     monkeypatch.setattr(period, "_LONGEST_S", 0.3)
     switch = SwitchContext(NAME, HWSKU, redis.socket, "", MAC)
-    with another(agent.apply_configuration), pytest.raises(SystemExit, match="the switch's time has stood still"):
+    with beside(agent.apply_configuration), pytest.raises(SystemExit, match="the switch's time has stood still"):
         period.looks(switch, 5, "portstat -p")
     with databases.connect(redis.socket, "STATE_DB") as state:
         assert state.call("KEYS", f"{PREFIX}*") == []
@@ -216,7 +196,7 @@ def test_it_waits_while_time_passes_however_slowly(redis, agent, network, monkey
         network.now_ps += 10**10
         agent.apply_configuration()
 
-    with another(pass_slowly):
+    with beside(pass_slowly):
         first, second = period.looks(SwitchContext(NAME, HWSKU, redis.socket, "", MAC), 1, "portstat -p")
     assert first.keys() == second.keys() == {"COUNTERS", "RATES", "PORT_TABLE"}
 
@@ -234,7 +214,7 @@ def test_computing_a_step_for_long_is_no_standing_still(redis, agent, network, m
             if len(rounds) >= 3:
                 network.now_ps += 6 * 10**11
 
-    with another(compute):
+    with beside(compute):
         period.looks(SwitchContext(NAME, HWSKU, redis.socket, "", MAC), 1, "portstat -p")
     assert network.now_ps == 12 * 10**11
 
@@ -279,5 +259,5 @@ def test_a_switch_that_starts_anew_ends_it(redis, agent):
             with databases.connect(redis.socket, "STATE_DB") as state:
                 state.call("FLUSHDB")
 
-    with another(lose), pytest.raises(SystemExit, match="the switch has started anew meanwhile"):
+    with beside(lose), pytest.raises(SystemExit, match="the switch has started anew meanwhile"):
         period.looks(SwitchContext(NAME, HWSKU, redis.socket, "", MAC), 5, "portstat -p")

@@ -1,6 +1,7 @@
 """COUNTERS_DB is as old as a lab's: polled at fixed instants of simulated time, never as of the reading."""
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 from types import SimpleNamespace
@@ -58,10 +59,9 @@ class CountingNetwork:
             priority_groups={("Ethernet0", 3): PgCounters(dropped_packets=now, headroom_watermark_bytes=now)})
 
 
-@pytest.fixture
-def lab(redis, config_db):
+@contextlib.contextmanager
+def simulated(redis, config_db, network):
     """A simulation of one switch on its real databases."""
-    network = CountingNetwork()
     agents = []
 
     def make_agent():
@@ -73,6 +73,13 @@ def lab(redis, config_db):
     yield SimpleNamespace(simulation=simulation, network=network, config=config_db, redis=redis)
     for agent in agents:
         agent.close()
+
+
+@pytest.fixture
+def lab(redis, config_db):
+    """A simulation of one switch on its real databases."""
+    with simulated(redis, config_db, CountingNetwork()) as made:
+        yield made
 
 
 def ages(lab):
@@ -339,18 +346,8 @@ def levels(redis, config_db):
     config = factory_config(load_profile(HWSKU), NAME)
     config[TABLE]["PG_WATERMARK"] = {"FLEX_COUNTER_STATUS": "disable"}
     databases.write_config(config_db, config, {})
-    network = LevelNetwork()
-    agents = []
-
-    def make_agent():
-        agents.append(SonicAgent(NAME, redis.socket, HWSKU, network, []))
-        return agents[-1]
-
-    simulation = Simulation(network, {NAME: make_agent}, lambda: None)
-    simulation.publish()
-    yield SimpleNamespace(simulation=simulation, network=network, config=config_db, redis=redis)
-    for agent in agents:
-        agent.close()
+    with simulated(redis, config_db, LevelNetwork()) as made:
+        yield made
 
 
 def watermark(lab, table="PERIODIC_WATERMARKS", name="Ethernet0:3"):

@@ -348,8 +348,8 @@ def test_the_engine_gives_an_agent_the_log_of_its_switch(monkeypatch):
     assert str(made[0]._root) == "/files" and made[1] is None
 
 
-def test_a_storm_of_the_data_plane_is_in_the_log(redis, config_db, tmp_path):
-    """Twice, the second one ended by `pfcwd stop`: it counts as restored, and is not reported."""
+def watched_network(config_db):
+    """A data plane of two ports, and a configuration that watches the first one."""
     net = Network()
     for number, port in enumerate(("Ethernet0", "Ethernet4")):
         net.add_link(location(number), NAME, port, 100_000, 5)
@@ -357,6 +357,12 @@ def test_a_storm_of_the_data_plane_is_in_the_log(redis, config_db, tmp_path):
         **factory_config(load_profile(HWSKU), NAME),
         "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}},
         PFC_WD: {"GLOBAL": {"POLL_INTERVAL": "100"}, "Ethernet0": ROW}})
+    return net
+
+
+def test_a_storm_of_the_data_plane_is_in_the_log(redis, config_db, tmp_path):
+    """Twice, the second one ended by `pfcwd stop`: it counts as restored, and is not reported."""
+    net = watched_network(config_db)
     agent = SonicAgent(NAME, redis.socket, HWSKU, net, [], system_log=SystemLog(tmp_path, NAME))
     simulation = Simulation(net, {NAME: lambda: agent}, lambda: None)
     net.set_traffic(generator_ports(2), hosts(2), [storm("storm", 0, {3: 0xFFFF})])
@@ -382,13 +388,7 @@ def test_a_storm_of_the_data_plane_is_in_the_log(redis, config_db, tmp_path):
 
 def test_storms_that_are_over_are_not_said_again_by_a_new_agent(redis, config_db, tmp_path):
     """The data plane goes on counting while the agent's Redis is away."""
-    net = Network()
-    for number, port in enumerate(("Ethernet0", "Ethernet4")):
-        net.add_link(location(number), NAME, port, 100_000, 5)
-    databases.write_config(config_db, {
-        **factory_config(load_profile(HWSKU), NAME),
-        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}},
-        PFC_WD: {"GLOBAL": {"POLL_INTERVAL": "100"}, "Ethernet0": ROW}})
+    net = watched_network(config_db)
 
     agents = []
 

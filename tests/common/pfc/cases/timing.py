@@ -490,9 +490,8 @@ def _to_scale(run: TimingRun) -> Iterator[Check]:
     alone = first.loaded == last.loaded and all(
         len(window.pauses.frames) == 1 and window.pauses.held(window.loaded[0], speed).times for window in (first, last)
     )
-    if first.pauses.frames[0].quanta == last.pauses.frames[0].quanta or run.course.background_waits:
-        return
-    if not run.exact or not alone:
+    is_known = run.exact and alone and not run.course.background_waits
+    if not is_known or first.pauses.frames[0].quanta == last.pauses.frames[0].quanta:
         return
     off, unsure = off_scale(run, (first, last))
     place = at_priority(run.subject, first.loaded[0])
