@@ -6,7 +6,7 @@ import pytest
 from scripts.closure import CORE, LOGIC, MODULE, REFUSED, ROOT, SEAM, closure_of, core_of, lines_of, main, options_of
 from scripts.closure import imported, seam_of
 
-MOST_LINES_OF_THE_CORE = 6000
+MOST_LINES_OF_THE_CORE = 6010
 """Of what PFC-1 to PFC-4 draw in, with the seam and without the reporting databases: it may shrink, and what makes it
 grow has a reason to say."""
 FILES = {

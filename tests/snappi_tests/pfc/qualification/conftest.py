@@ -18,9 +18,9 @@ from tests.common.pfc.lab.lab import no_host
 from tests.common.pfc.lab.planning import connected_port, measurable_first, open_lab, plan_device
 from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.lab.restore import read_state
-from tests.common.pfc.lab.signals import put_off
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
+from tests.snappi_tests.pfc.qualification.files.ending import pytest_sessionfinish  # noqa: F401
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
@@ -139,7 +139,7 @@ def pytest_collection_finish(session):
     """Every item of ours that is going to run must end in a verdict. A session of other suites' tests is let alone."""
     items = [item for item in session.items if case_of(item)]
     ours = session.config.stash[SESSION_KEY]
-    if session.config.option.collectonly or not (items or _measured_before(ours)):
+    if session.config.option.collectonly or not (items or ours.measured_before):
         return
     if STANDALONE and ours.plan is None and not is_sweep(ours.cases):
         _plan(session)  # pytest was given a folder above this one and found this file too late
@@ -156,11 +156,6 @@ def pytest_collection_finish(session):
         raise pytest.UsageError(str(error)) from None
 
 
-def _measured_before(ours):
-    """Whether an earlier part of the run has verdicts."""
-    return any(extension.has_verdicts for extension in ours.extensions)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """Makes the item's own failure its verdict, unless it has one."""
@@ -169,29 +164,6 @@ def pytest_runtest_makereport(item, call):
         cause = call.excinfo.exconly().removeprefix("Failed: ")
         item.config.stash[SESSION_KEY].broken(item.nodeid, cause, after=report.when == "teardown")
     return report
-
-
-@pytest.hookimpl(tryfirst=True)  # others write files, which a full disk does not let them
-def pytest_sessionfinish(session, exitstatus):
-    """Exit status 0 only when everything that was planned is PASS, and something was."""
-    ours = session.config.stash[SESSION_KEY]
-    if session.config.option.collectonly or not ours.began:
-        return
-    try:
-        if STANDALONE and _measured_before(ours) and not session.items:
-            from tests.common.standalone_session import take_over
-
-            take_over(session.config, ours)
-        ours.put_back()  # where the session was interrupted, or could not
-    except QualificationError as error:
-        ours.notes.append(f"clean-up: {error}")
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    except KeyboardInterrupt:
-        session.exitstatus = pytest.ExitCode.INTERRUPTED
-    with put_off():
-        passed = ours.finish()
-    if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # none are left of a whole run
-        session.exitstatus = pytest.ExitCode.OK if passed else pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="module")

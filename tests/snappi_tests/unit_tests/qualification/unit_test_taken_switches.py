@@ -16,7 +16,7 @@ from tests.common.pfc.lab.configuration import RowRestorer
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.unit_tests.pfc.shell_switch import FOUND, Clock, ShellHost
 from tests.common.unit_tests.pfc.unit_test_configuration import ROWS, tables
-from tests.snappi_tests.pfc.qualification import conftest
+from tests.snappi_tests.pfc.qualification.files import ending
 from tests.snappi_tests.pfc.qualification.files.session import Session
 from tests.snappi_tests.pfc.qualification.files.steps import SESSION_KEY
 
@@ -260,14 +260,14 @@ class FullDisk:
 def test_the_switch_is_put_back_before_other_plugins_write_files(session, switch):
     """A full disk lets them not, and then no later hook is called."""
     manager = pytest.PytestPluginManager()
-    for plugin in (conftest, FullDisk()):
+    for plugin in (ending, FullDisk()):
         manager.register(plugin)
     session.began = True
     session.take({switch.hostname: switch})
     config = SimpleNamespace(stash={SESSION_KEY: session}, option=SimpleNamespace(collectonly=False))
-    ending = SimpleNamespace(config=config, items=[], exitstatus=pytest.ExitCode.INTERRUPTED)
+    ended = SimpleNamespace(config=config, items=[], exitstatus=pytest.ExitCode.INTERRUPTED)
     with pytest.raises(OSError, match="No space left"):
-        manager.hook.pytest_sessionfinish(session=ending, exitstatus=ending.exitstatus)
+        manager.hook.pytest_sessionfinish(session=ended, exitstatus=ended.exitstatus)
     assert switch.config_db()["PFC_WD"] == FOUND, switch.config_db()
 
 

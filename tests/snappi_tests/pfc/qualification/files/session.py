@@ -127,6 +127,11 @@ class Session:
         """What is broken on purpose, also what was in an earlier part of the run; none: nothing."""
         return tuple(dict.fromkeys([*self._earlier_faults, *self._faults]))
 
+    @property
+    def measured_before(self) -> bool:
+        """Whether an earlier part of the run has verdicts."""
+        return any(extension.has_verdicts for extension in self.extensions)
+
     def begin(self, items: Sequence[Any], testbed: str) -> None:
         """Begins the run of tests on `testbed`: each item is going to end in a verdict. Raises RecordsUnwritable where
         the folder cannot be written, or is another run's."""
