@@ -108,7 +108,8 @@ RULES = [
         ("tests.common.pfc", "tests.snappi_tests.pfc.qualification"),
         ("pytest", "tabulate"),
         only=(("conftest.py", SEAM), ("delivery.py", ("test_reporting.pfc",)),
-              ("host_pauses.py", ("tests.common.standalone", "tests.common.devices.base"))),
+              ("host_pauses.py", ("tests.common.standalone", "tests.common.devices.base")),
+              ("ending.py", ("tests.common.standalone_session",))),
     ),
 ]
 
