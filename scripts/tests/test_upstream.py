@@ -240,6 +240,7 @@ def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, la
     assert found["PYTHONPATH"] == f"..{os.pathsep}{ROOT / 'virtual_testbed/sonic_mgmt'}"
     assert found["ANSIBLE_CONFIG"] == "../ansible" and found["ANSIBLE_HOME"] == "/a" and "PFC_COMMAND" not in found
     assert found["VIRTUAL_TESTBED_SSH_PORT"] == "2222", "where the first switch is"
+    assert found["GRPC_ENABLE_FORK_SUPPORT"] == "0", "what Ansible forks would hang now and then"
     assert found["UPSTREAM_TESTS"] == "a,b" and found["VIRTUAL_TESTBED_CLOCK"] == "http://127.0.0.1:1/clock"
     words = their_command(run, lab, "vtb")
     assert "plain_otg" in words

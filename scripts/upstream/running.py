@@ -47,6 +47,10 @@ SSH_S = 60
 FOREIGN = ("ANSIBLE_", "PYTEST", "PYTHON", "PFC_", "VIRTUAL_TESTBED_", "VIRTUAL_ENV")
 """What this project's environment says, and is about other Pythons and other settings than sonic-mgmt's."""
 
+FORKED = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
+"""Ansible forks a process for each task, and gRPC's own handlers wait for ever there now and then (one fork in some
+1,500): what is forked speaks no gRPC, and needs none of them."""
+
 
 @dataclass(frozen=True)
 class TheirRun:
@@ -100,7 +104,7 @@ def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> 
             "ANSIBLE_CONFIG": "../ansible", "ANSIBLE_HOME": own.get("ANSIBLE_HOME", str(ROOT / ".ansible")),
             "ANSIBLE_LIBRARY": f"{STAND_INS / 'library'}{os.pathsep}../ansible/library",
             CLOCK: lab.clock_url, SSH_PORT: str(next(iter(lab.switches.values())).ssh_port),
-            FILE: str(run.folder / OUTCOMES), NAMES: ",".join(run.names)}
+            FILE: str(run.folder / OUTCOMES), NAMES: ",".join(run.names), **FORKED}
 
 
 def unused_ports(testbed: Testbed) -> dict[str, list[str]]:
