@@ -23,11 +23,11 @@ from scripts.testbeds import TESTBED_FILE, Failure, Refusal, files_of
 from scripts.upstream import __main__ as command
 from scripts.upstream import python_3_12, running
 from scripts.upstream.options import EXAMPLES, UpstreamRequest, check, parser
-from scripts.upstream.running import TheirRun, their_command, their_environment, unused_ports
+from scripts.upstream.running import TheirRun, stand_ins, their_command, their_environment, unused_ports
 from scripts.upstream.table import (
     ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, OutcomeRow, UpstreamSession, counts, one_line, table,
 )
-from scripts.upstream.tree import COPIED, OVER_SSH, copy_tree, find_tree, functions_of, state_of
+from scripts.upstream.tree import COPIED, OVER_SSH, changed_in, copy_tree, find_tree, functions_of, state_of
 from tests.common.clone import ROOT
 from tests.common.pfc.record.verdict import Status
 from virtual_testbed.lab_files.description import virtual_testbeds
@@ -39,6 +39,7 @@ from virtual_testbed.supervision.endpoints import Endpoints
 
 TEST = "snappi_tests/pfc/test_x.py::test_y[3-100.0]"
 ANOTHER = "snappi_tests/pfc/test_x.py::test_z"
+TRACES = command.Traces(True, ["a.yml"], ["x"])
 FILES = {
     "tests/snappi_tests/pfc/test_x.py": "import pytest\n\n\ndef test_y():\n    pass\n\n\ndef helper():\n    pass\n",
     "tests/snappi_tests/pfcwd/test_w.py": "def test_w():\n    pass\n",
@@ -183,6 +184,13 @@ def test_a_copy_has_what_is_run_and_the_checkout_is_as_before(checkout: Path, tm
     assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == sorted(set(COPIED) - {"test_reporting"})
     assert (tmp_path / "copy/tests/link").is_symlink() and not (tmp_path / "copy/tests/_cache").exists()
     assert state_of(tree) == before
+    assert changed_in(tmp_path / "copy", tree) == [], "what is not copied is no change"
+    (tmp_path / "copy/tests/priority").mkdir()
+    (tmp_path / "copy/tests/priority/more").touch()
+    (tmp_path / "copy/ansible/files/graph_groups.yml").write_text("- vtb\n", encoding="utf-8")
+    (tmp_path / "copy/tests/snappi_tests/pfcwd/test_w.py").unlink()
+    assert changed_in(tmp_path / "copy", tree) == ["ansible/files/graph_groups.yml",
+                                                   "tests/snappi_tests/pfcwd/test_w.py"]
     (checkout / "ansible/files/graph_groups.yml").write_text("- lab\n- vtb\n", encoding="utf-8")
     assert state_of(tree) != before
 
@@ -243,8 +251,11 @@ def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, la
     assert found["GRPC_ENABLE_FORK_SUPPORT"] == "0", "what Ansible forks would hang now and then"
     assert found["UPSTREAM_TESTS"] == "a,b" and found["VIRTUAL_TESTBED_CLOCK"] == "http://127.0.0.1:1/clock"
     words = their_command(run, lab, "vtb")
-    assert "plain_otg" in words
-    assert "plain_otg" not in their_command(replace(run, ixnetwork=True), lab, "vtb"), "IxNetwork has statistics"
+    assert "plain_otg" in words and "plain_otg" in stand_ins(run)[1]
+    alone = replace(run, ixnetwork=True)
+    assert "plain_otg" not in their_command(alone, lab, "vtb"), "IxNetwork has statistics"
+    assert stand_ins(alone) == [
+        "Ansible's dut_basic_facts, interface_facts, minigraph_facts, sonic_basic_facts, wait_for"]
     assert words[-3:] == ["--pfc-same-generator", "snappi_tests/pfc", "snappi_tests/pfcwd"]
 
 
@@ -344,10 +355,11 @@ def test_the_report_says_what_was_run(checkout: Path, tmp_path: Path, capsys: py
     options = parser().parse_args([str(checkout), "--fault", "pause-ignored", "--results", str(tmp_path)])
     session = session_of(OutcomeRow(TEST, FAILED, "Failed: no", 2.0), OutcomeRow(ANOTHER, PASSED))
     session.left_out = ["a::test_reboot"]
-    status = command.conclude(options, check(options), session, tmp_path, True, 100.0)
+    status = command.conclude(options, check(options), session, tmp_path, TRACES, 100.0)
     said = capsys.readouterr().out
     assert status == 1 and "1 passed, 1 failed of 2 after 100 s" in said and "pause-ignored" in said
     assert "unchanged (git status before and after)" in said and "restart the switch or its services: 1 tests" in said
+    assert "in the copy of it that was run: a.yml changed, and in the place of its own: x (docs/" in said
     assert "counted by: grep -c '\"result\": \"passed\"' " in said
     report = json.loads((tmp_path / command.REPORT).read_text(encoding="utf-8"))
     assert report["unchanged"] and [row["result"] for row in report["tests"]] == [FAILED, PASSED]
@@ -361,7 +373,7 @@ def test_nothing_to_run_is_an_error(checkout: Path, tmp_path: Path, monkeypatch:
     options = parser().parse_args([str(checkout), "--results", str(tmp_path)])
     (tmp_path / "pytest.log").write_text("a\nE   ModuleNotFoundError: No module named 'x'\n", encoding="utf-8")
     with pytest.raises(Failure, match="no test is left to run: E ModuleNotFoundError: No module named 'x'"):
-        command.conclude(options, check(options), UpstreamSession(), tmp_path, True, 1.0)
+        command.conclude(options, check(options), UpstreamSession(), tmp_path, TRACES, 1.0)
 
 
 def test_examples_are_understood() -> None:

@@ -17,6 +17,7 @@ from datetime import datetime, timezone
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from scripts.against_sonic.checkout import NO_GIT
 from scripts.command import exit_status_of_run
@@ -25,13 +26,27 @@ from scripts.suite import DEPLOY_LOG, EXIT_STATUS, PYTEST_LOG
 from scripts.testbeds import Failure, catch_signals, deploy, environment, shown, step, virtual_testbed
 from scripts.upstream.options import REPORT, UpstreamRequest, check, parse
 from scripts.upstream.python_3_12 import environment_of_theirs
-from scripts.upstream.running import OUTCOMES, TheirRun, run_theirs, why_none
+from scripts.upstream.running import OUTCOMES, TheirRun, run_theirs, stand_ins, why_none
 from scripts.upstream.table import (
     FAILED, PASSED, UpstreamSession, OutcomeRow, counts, one_line, short, table,
 )
-from scripts.upstream.tree import copy_tree, state_of
+from scripts.upstream.tree import changed_in, copy_tree, state_of
 from tests.common.pfc.record.records import new_run_id
 from tests.common.pfc.record.verdict import Status
+
+
+class Traces(NamedTuple):
+    """What a run is of sonic-mgmt's, and what not.
+
+    Attributes:
+        is_same: whether the checkout is as before.
+        changed_in_copy: its files that are others in the copy that was run, or are not there.
+        stand_ins: what was in the place of something of its own.
+    """
+
+    is_same: bool
+    changed_in_copy: Sequence[str]
+    stand_ins: Sequence[str]
 
 
 def upstream(options: argparse.Namespace) -> int:
@@ -52,9 +67,11 @@ def upstream(options: argparse.Namespace) -> int:
         copy = Path(scratch) / "sonic-mgmt"
         step(f"a copy of {wanted.tree.folder}, {wanted.tree.commit()}")
         copy_tree(wanted.tree, copy)
-        session = measure(options, wanted, their_run(wanted, copy, python, folder))
-    is_same = state_of(wanted.tree) == before
-    return conclude(options, wanted, session, folder, is_same, time.monotonic() - began)
+        run = their_run(wanted, copy, python, folder)
+        session = measure(options, wanted, run)
+        changed = changed_in(copy, wanted.tree)
+    traces = Traces(state_of(wanted.tree) == before, changed, stand_ins(run))
+    return conclude(options, wanted, session, folder, traces, time.monotonic() - began)
 
 
 def their_run(wanted: UpstreamRequest, copy: Path, python: Path, folder: Path) -> TheirRun:
@@ -89,7 +106,7 @@ def say_row(row: OutcomeRow) -> None:
 
 
 def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: UpstreamSession, folder: Path,
-             is_same: bool, seconds: float) -> int:
+             traces: Traces, seconds: float) -> int:
     """Prints the table and writes the report; returns the exit status.
 
     Raises:
@@ -99,9 +116,12 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
     if not rows:
         raise Failure(f"no test is left to run: {one_line(' '.join(why_none(folder)))} ({shown(folder / PYTEST_LOG)})")
     compared = "size and time of its files" if wanted.tree.commit() == NO_GIT else "git status"
-    kept = f"unchanged ({compared} before and after)" if is_same else "CHANGED while the tests ran"
+    kept = f"unchanged ({compared} before and after)" if traces.is_same else "CHANGED while the tests ran"
     count = "; ".join(f"grep -c '\"result\": \"{result}\"' {shown(folder / OUTCOMES)}" for result in (PASSED, FAILED))
+    changed = ", ".join(traces.changed_in_copy) or "nothing"
     lines = [table(rows), "", f"sonic-mgmt: {wanted.tree.folder}, {wanted.tree.commit()}; {kept}",
+             f"in the copy of it that was run: {changed} changed, and in the place of its own:"
+             f" {'; '.join(traces.stand_ins)} (docs/other-suites.md)",
              f"testbed: {options.testbed}{spoken(wanted.habits)}, {', '.join(options.fault) or 'no fault'}"]
     if session.left_out:
         lines.append(f"left out, since they restart the switch or its services: {len(session.left_out)} tests"
@@ -110,12 +130,14 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
     put("\n".join(lines) + "\n", sys.stdout)
     report = {"date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": wanted.tree.commit(),
               "testbed": options.testbed, "faults": options.fault, "habits": wanted.habits, "suites": wanted.suites,
-              "unchanged": is_same,
+              "unchanged": traces.is_same,
+              "changed_in_copy": traces.changed_in_copy,
+              "stand_ins": traces.stand_ins,
               "seconds": round(seconds),
               "left_out": session.left_out,
               "tests": [asdict(row) for row in rows]}
     (folder / REPORT).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return EXIT_STATUS[status_of(rows, session, is_same)]
+    return EXIT_STATUS[status_of(rows, session, traces.is_same)]
 
 
 def status_of(rows: Sequence[OutcomeRow], session: UpstreamSession, is_same: bool) -> Status:

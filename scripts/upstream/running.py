@@ -96,6 +96,12 @@ def topology_of(run: TheirRun, lab: Endpoints) -> str:
     return ONE_SWITCH if len(lab.switches) == 1 else SEVERAL_SWITCHES
 
 
+def stand_ins(run: TheirRun) -> list[str]:
+    """What is in the place of something of sonic-mgmt's in a session: Ansible modules, pytest plugins."""
+    modules = ", ".join(sorted(path.stem for path in (STAND_INS / "library").glob("*.py")))
+    return [f"Ansible's {modules}", *([] if run.ixnetwork else ["IxNetwork's statistics (plain_otg)"])]
+
+
 def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> dict[str, str]:
     """The variables of their pytest. `own`: those of this process."""
     kept = {name: text for name, text in own.items() if not name.startswith(FOREIGN)}

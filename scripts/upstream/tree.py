@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import ast
+import filecmp
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 
 from scripts.against_sonic.checkout import Checkout, CheckoutError, checkout
@@ -71,6 +73,15 @@ def copy_tree(tree: Checkout, to: Path) -> None:
     for name in COPIED:
         if (tree.folder / name).is_dir():
             shutil.copytree(tree.folder / name, to / name, symlinks=True, ignore=shutil.ignore_patterns(*LEFT))
+
+
+def changed_in(copy: Path, tree: Checkout) -> list[str]:
+    """The files of the checkout that are another or none in its copy; what the copy has beside them does not count."""
+    paths = (path for name in COPIED for path in sorted((tree.folder / name).rglob("*")) if path.is_file())
+    files = [path.relative_to(tree.folder) for path in paths]
+    copied = (file for file in files if not any(fnmatch(part, left) for part in file.parts for left in LEFT))
+    return [str(file) for file in copied
+            if not (copy / file).is_file() or not filecmp.cmp(tree.folder / file, copy / file, shallow=False)]
 
 
 def functions_of(tree: Checkout, suites: Sequence[str] = SUITES) -> list[str]:
