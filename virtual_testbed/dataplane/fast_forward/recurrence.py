@@ -5,7 +5,8 @@ one flow) the state relative to now is taken; when it was seen before, one more 
 adds to every counter, and as many cycles as fit before the next timer (or the end of the span) are added at once.
 Queues that are shut are no part of the state either: that their levels grow is seen to by `queue_growth`.
 Control paths that carry steady trains of control frames and nothing else ride along: they are no part of the state, and
-their own state at the end of the skip follows from their schedules.
+their own state at the end of the skip follows from their schedules. A train that sends seldom is no part of the state
+either: nothing is skipped beyond its next frame.
 """
 from __future__ import annotations
 
@@ -36,6 +37,8 @@ RUNS_PER_STEP = 16
 MIN_CYCLES = 3
 QUIET_REFRESHES = 8
 """A control path rides along when nothing but trains was on it for this fraction of the time between two refreshes."""
+SELDOM = 100
+"""A train whose frames are so many refreshes apart sends seldom: no cycle is looked for that has one in it."""
 
 
 @dataclass(frozen=True)
@@ -185,13 +188,16 @@ class Recurrence:
         self._changes_ps = NEVER
         for control_path in control_paths(self.sides, self.ports):
             quiet_ps = refresh_period_ps(control_path.line.speed_mbps) // QUIET_REFRESHES
+            silent = _silent(control_path, now_ps)
             steady = None
-            if now_ps - self._touched_ps(control_path) > quiet_ps and id(control_path.line) not in self._loud:
+            is_quiet = not silent and now_ps - self._touched_ps(control_path) > quiet_ps
+            if is_quiet and id(control_path.line) not in self._loud:
                 steady = control_path.steadiness(0, now_ps)
             pauses = enumerate(control_path.receiver.since_ps)
             kept = steady is not None and all(since is None or priority in steady.keeps for priority, since in pauses)
             if steady is None or not kept or steady.changes_ps <= now_ps or steady.disturbs:
                 self._still.append(control_path)
+                self._changes_ps = min([self._changes_ps, *(train.due_ps - 1 for train in silent)])
             else:
                 self._riding.append((control_path, steady.jitter_ps))
                 self._changes_ps = min(self._changes_ps, steady.changes_ps)
@@ -246,6 +252,9 @@ class Recurrence:
             return "data on a line that seemed quiet"
         if not all(is_in_turn(side) for side in self.sides):
             return "frames under way from before a flow began anew"
+        if any(now.trains[train].number != cycle.trains[train].number for one in self._still
+               for train in _silent(one, self.loop.now_ps)):
+            return "a cycle with a frame of a train that sends seldom"
         if any(train.limit < NEVER for train in now.trains):
             return "a pause flow of fixed frames on a line with data"
         moves = [_moves(now.receivers[receiver].since_ps, before.since_ps)
@@ -315,10 +324,18 @@ def _relative(time_ps: int, now_ps: int) -> int:
     return max(0, time_ps - now_ps)
 
 
+def _silent(control_path: ControlPath, now_ps: int) -> list[Train]:
+    """The trains that send seldom, and not soon."""
+    soon_ps = refresh_period_ps(control_path.line.speed_mbps)
+    return [train for train in control_path.trains
+            if train.schedule.longest_gap_ps > SELDOM * soon_ps and train.due_ps > now_ps + soon_ps]
+
+
 def _control_path_key(control_path: ControlPath, now_ps: int) -> Any:
     line = control_path.line
     receiver = control_path.receiver
-    trains = [(id(train), train.due_ps - now_ps, train.residue) for train in control_path.trains]
+    silent = _silent(control_path, now_ps)
+    trains = [(id(train), train.due_ps - now_ps, train.residue) for train in control_path.trains if train not in silent]
     pauses = [(_ahead(until_ps, now_ps), habits.shuts) for since_ps, until_ps, habits in zip(
         receiver.since_ps, receiver.until_ps, receiver.habits) if since_ps is not None]
     return (_relative(line.busy_until_ps, now_ps), id(line.on_line) if line.busy_until_ps > now_ps else 0,

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from unittest.mock import patch
 
 import pytest
 
 from pfctest.timing import frames_per_second_to_block
+from virtual_testbed.dataplane.fast_forward import recurrence
 from virtual_testbed.dataplane.model.configuration import PoolConfig
+from virtual_testbed.faults import BUILT_IN, Scope
 from virtual_testbed.tests.dataplane.testbeds import (MS, SECOND, SWITCH, data, generator_ports, line_rate, names,
                                                       network, storm, switch_config)
 
@@ -57,3 +60,23 @@ def test_an_hour_in_pieces_is_the_same_hour(lossless_fps):
         net.stop_flows(flows)
         net.advance_to(HOUR_PS + SECOND)
     assert counters(pieces, flows) == counters(whole, flows)
+
+
+@pytest.mark.parametrize("priority", [0, 3])
+def test_full_lines_are_skipped_up_to_a_pause_that_is_sent_seldom(priority):
+    """Every 18 ms each port pauses a priority, that of the data or another, although nothing is congested."""
+    full = line_rate(1024)
+    flows = [data("there", 0, 1, [3], 3, rate_fps=full), data("back", 1, 0, [4], 4, rate_fps=full)]
+
+    def at_the_end():
+        net = network(switch_config(PORTS), flows, [BUILT_IN["pfc-unasked"](Scope(priority=priority), period_ms="18")])
+        net.start_flows(names(flows))
+        net.advance_to(41 * MS)
+        return net, counters(net, names(flows))
+
+    net, found = at_the_end()
+    assert net.statistics().picoseconds_skipped > 20 * MS
+    with patch.object(recurrence, "_silent", lambda control_path, now_ps: []):
+        net, stepped = at_the_end()
+    assert net.statistics().picoseconds_skipped < 4 * MS
+    assert found == stepped
