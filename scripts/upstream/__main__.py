@@ -36,12 +36,12 @@ from tests.common.pfc.record.verdict import Status
 
 
 class Traces(NamedTuple):
-    """What a run is of sonic-mgmt's, and what not.
+    """What a run left of sonic-mgmt as it is, and what it did not.
 
     Attributes:
-        is_same: whether the checkout is as before.
-        changed_in_copy: its files that are others in the copy that was run, or are not there.
-        stand_ins: what was in the place of something of its own.
+        is_same: whether the checkout is as it was before.
+        changed_in_copy: files of the checkout that differ in the copy that was run, or are missing there.
+        stand_ins: what took the place of something of sonic-mgmt's own.
     """
 
     is_same: bool

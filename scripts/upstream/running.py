@@ -31,6 +31,7 @@ from virtual_testbed.sonic_mgmt.simulated_sleep import CLOCK
 from virtual_testbed.supervision.endpoints import Endpoints, read_endpoints
 
 STAND_INS = ROOT / "virtual_testbed/sonic_mgmt"
+LIBRARY = STAND_INS / "library"
 OUTCOMES = "outcomes.jsonl"
 PTF_LOG = "ptf.log"
 PLUGINS = ("simulated_sleep", "outcomes")
@@ -48,8 +49,8 @@ FOREIGN = ("ANSIBLE_", "PYTEST", "PYTHON", "PFC_", "VIRTUAL_TESTBED_", "VIRTUAL_
 """What this project's environment says, and is about other Pythons and other settings than sonic-mgmt's."""
 
 FORKED = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
-"""Ansible forks a process for each task, and gRPC's own handlers wait for ever there now and then (one fork in some
-1,500): what is forked speaks no gRPC, and needs none of them."""
+"""Ansible forks a process for each task, in which gRPC's own fork handlers wait for ever now and then (about once in
+1,000 forks). What is forked speaks no gRPC and needs no handler."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ def topology_of(run: TheirRun, lab: Endpoints) -> str:
 
 
 def stand_ins(run: TheirRun) -> list[str]:
-    """What is in the place of something of sonic-mgmt's in a session: Ansible modules, pytest plugins."""
-    modules = ", ".join(sorted(path.stem for path in (STAND_INS / "library").glob("*.py")))
+    """What takes the place of something of sonic-mgmt's own in a session: Ansible modules, and a view of statistics."""
+    modules = ", ".join(sorted(path.stem for path in LIBRARY.glob("*.py")))
     return [f"Ansible's {modules}", *([] if run.ixnetwork else ["IxNetwork's statistics (plain_otg)"])]
 
 
@@ -108,7 +109,7 @@ def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> 
     return {**kept, "PYTHONPATH": f"..{os.pathsep}{STAND_INS}", "PYTHONDONTWRITEBYTECODE": "1",
             "PATH": f"{run.python.parent}{os.pathsep}{own.get('PATH', '')}",
             "ANSIBLE_CONFIG": "../ansible", "ANSIBLE_HOME": own.get("ANSIBLE_HOME", str(ROOT / ".ansible")),
-            "ANSIBLE_LIBRARY": f"{STAND_INS / 'library'}{os.pathsep}../ansible/library",
+            "ANSIBLE_LIBRARY": f"{LIBRARY}{os.pathsep}../ansible/library",
             CLOCK: lab.clock_url, SSH_PORT: str(next(iter(lab.switches.values())).ssh_port),
             FILE: str(run.folder / OUTCOMES), NAMES: ",".join(run.names), **FORKED}
 

@@ -76,7 +76,7 @@ def copy_tree(tree: Checkout, to: Path) -> None:
 
 
 def changed_in(copy: Path, tree: Checkout) -> list[str]:
-    """The files of the checkout that are another or none in its copy; what the copy has beside them does not count."""
+    """Files of the checkout that differ in its copy, or are missing there; what the copy has besides does not count."""
     paths = (path for name in COPIED for path in sorted((tree.folder / name).rglob("*")) if path.is_file())
     files = [path.relative_to(tree.folder) for path in paths]
     copied = (file for file in files if not any(fnmatch(part, left) for part in file.parts for left in LEFT))

@@ -20,7 +20,7 @@ from tests.common.pfc.lab.port_plan import LabFacts, PortRequest
 from tests.common.pfc.lab.restore import read_state
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.record.errors import RecordError, RecordsUnwritable
-from tests.snappi_tests.pfc.qualification.files.ending import pytest_sessionfinish  # noqa: F401
+from tests.snappi_tests.pfc.qualification.files.ending import pytest_sessionfinish  # noqa: F401 (a hook)
 from tests.snappi_tests.pfc.qualification.files.extension import deselected, plugins
 from tests.snappi_tests.pfc.qualification.files.session import Session, read_target, write_target
 from tests.snappi_tests.pfc.qualification.files.steps import (
