@@ -39,6 +39,8 @@ ONLY    ?=
 MUTANT  ?=
 TESTS   ?=
 FAULTS  ?=
+JOIN    ?=
+INTO    ?=
 SAMPLE  := 100
 IXNETWORK ?=
 OVER_SSH ?=
@@ -56,7 +58,7 @@ TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
 TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
 TAKES_upstream := SONIC_MGMT TESTS OPTIONS FAULT TESTBED TESTBED_FILE IXNETWORK HABITS OVER_SSH
-TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME
+TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME JOIN INTO
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
@@ -161,8 +163,8 @@ upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtua
 	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(OPTIONS),--options='$(OPTIONS)') $(if $(FAULT),--fault '$(FAULT)') \
 	    $(if $(IXNETWORK),--ixnetwork) $(if $(HABITS),--habit '$(HABITS)') $(if $(OVER_SSH),--over-ssh) --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
-upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on
-	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)')
+upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on; JOIN='FOLDER FOLDER' makes one matrix of several
+	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(JOIN),--join $(JOIN)) $(if $(INTO),--into '$(INTO)')
 
 test: lint  ## lint, type check and the project's tests but for slow ones: some 7 minutes on 2 cores once all is installed
 	$(PYTEST) -m 'not slow'

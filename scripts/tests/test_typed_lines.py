@@ -157,6 +157,8 @@ TRIED: dict[str, Way] = {
     "make upstream-score SONIC_MGMT=CHECKOUT FAULTS=pause-ignored,lossy-dropped TESTS=test_tx_drop_counter":
         refused("CHECKOUT is not a folder"),
     "make upstream-score RESUME=NAME": refused("results/NAME has no plan.json"),
+    "make upstream-score JOIN='docs/upstream-score.csv results/NAME' INTO=docs/upstream-score":
+        refused("results/NAME has no plan.json"),
     # docs/pfctest.md
     **{f"pfctest -d {line}": Way(passes=False, says=("eth1",), also=" --dry-run") for line in (
         "eth1 --priority 3 --duration 10 --speed 100G", "eth1,eth2 --priority 3,4 --duration 10",

@@ -366,6 +366,9 @@ def test_the_report_says_what_was_run(checkout: Path, tmp_path: Path, capsys: py
     head = subprocess.run(["git", "-C", str(checkout), "log", "-1", "--format=%H"], check=True, capture_output=True,
                           text=True).stdout.strip()
     assert report["commit"].startswith(head)
+    own = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%H of %cs"], check=True, capture_output=True,
+                         text=True).stdout.strip()
+    assert report["project"].removesuffix(", changed since") == own and report["seconds"] == 100
 
 
 def test_nothing_to_run_is_an_error(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,7 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
     lines += [f"{counts(rows)} after {seconds:.0f} s", f"counted by: {count}"]
     put("\n".join(lines) + "\n", sys.stdout)
     report = {"date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": wanted.tree.commit(),
+              "project": wanted.project,
               "testbed": options.testbed, "faults": options.fault, "habits": wanted.habits, "suites": wanted.suites,
               "unchanged": traces.is_same,
               "changed_in_copy": traces.changed_in_copy,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.against_sonic.checkout import Checkout
+from scripts.against_sonic.checkout import NO_GIT, Checkout
 from scripts.early import check_faults, check_machine, check_virtual
 from scripts.testbeds import TESTBED_FILE, CommandParser, Refusal, read_entry
 from scripts.upstream.python_3_12 import find_python
@@ -39,6 +39,7 @@ class UpstreamRequest:
         options: further words for pytest.
         habits: of the chassis behind IxNetwork's API; None: they speak OTG over gRPC.
         suites: folders and files of the checkout.
+        project: commit of this project when it began, and its date.
     """
 
     tree: Checkout
@@ -47,6 +48,7 @@ class UpstreamRequest:
     options: tuple[str, ...]
     habits: tuple[str, ...] | None = None
     suites: tuple[str, ...] = SUITES
+    project: str = NO_GIT
 
 
 def parser(description: str = "") -> CommandParser:
@@ -102,7 +104,8 @@ def check(options: argparse.Namespace) -> UpstreamRequest:
     check_faults(options.fault, {options.testbed: entry})
     check_virtual(options.testbed, testbed_file, options.fault)
     check_machine(options.results.resolve(), ROOT)
-    return UpstreamRequest(tree, find_python(options.python), names, more, habits, options.suites)
+    project = Checkout("sonic-mgmt-pfc", ROOT).commit()
+    return UpstreamRequest(tree, find_python(options.python), names, more, habits, options.suites, project)
 
 
 def _habits(options: argparse.Namespace) -> tuple[str, ...] | None:

@@ -2,7 +2,7 @@
 every port, and some of its tests on each; `make upstream-score`.
 
 Writes a matrix (score.csv, score.html, score.md) that names, for each fault, the test cases of this suite that are
-declared to see it. One that was ended goes on with --resume.
+declared to see it, and how long it took. One that was ended goes on with --resume; --join makes one matrix of several.
 Exit status: 0 all was measured, 2 something was not, 3 refused.
 """
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from scripts.campaign.catalogue import FAULTS
 from scripts.campaign.entries import CampaignEntry
@@ -25,7 +26,11 @@ from scripts.parts.part import PYTHON, JobPart, PartEnd
 from scripts.parts.running import PartObserver, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.testbeds import CommandParser, Refusal, environment, shown
-from scripts.upstream.matrix import HEALTHY, UNKNOWN, FaultScore, Matrix, cells_of, specification, write
+from scripts.upstream.joining import contradictions, join, read_csv
+from scripts.upstream.matrix import (
+    CSV, FOLDER, HEALTHY, NO_PLACE, NOT_RECORDED, PAGE, STEM, TEST, FaultScore, Matrix, Origin, cells_of, specification,
+    write,
+)
 from scripts.upstream.options import REPORT, add_places
 from scripts.upstream.python_3_12 import environment_of_theirs, find_python
 from scripts.upstream.table import NOT_RUN, OutcomeRow
@@ -38,13 +43,13 @@ examples:
   python -m scripts.upstream.score ~/sonic-mgmt                                   all faults, the quick tests
   python -m scripts.upstream.score ~/sonic-mgmt --faults pause-ignored,xoff-not-sent --tests test_global_pause
   python -m scripts.upstream.score --resume upstream-score-20261125T033039Z-18032
+  python -m scripts.upstream.score --join docs/upstream-score.csv results/upstream-score-20261125T033039Z-18032
 """
 QUICK = ("test_pfc_pause_single_lossless_prio[vtb-t0-01|3", "test_pfc_pause_single_lossy_prio[vtb-t0-01|1",
          "test_global_pause", "test_tx_drop_counter", "test_pfcwd_basic_single_lossless_prio[multidut_port_info0")
 """One for each kind of judgement; tests of three ports, which take several times as long, are left out."""
 PLAN = "plan.json"
 PARTS = "parts"
-NO_PLACE = "it needs a bystander that is named, and sonic-mgmt chooses its ports itself"
 NOT_MEASURED = 2
 
 
@@ -83,6 +88,11 @@ def parser() -> CommandParser:
     line.add_argument("--faults", default="", metavar="NAMES",
                       help="of built-in faults, with commas between them (default: all that can be on every port)")
     line.add_argument("--resume", default="", metavar="NAME", help="go on with one that was ended")
+    line.add_argument("--join", nargs="+", default=[], type=Path, metavar="PLACE",
+                      help="measure nothing, but make one matrix of the folders of several runs, and of a matrix (CSV)"
+                           " that was joined before")
+    line.add_argument("--into", type=Path, metavar="STEM",
+                      help="with --join: write STEM.csv and STEM.html, not files in a new folder of results")
     line.add_argument("--at-once", type=int, default=os.cpu_count() or 1, metavar="N",
                       help="switches at the same time, each in a testbed of its own (default: one a processor)")
     add_places(line)
@@ -109,7 +119,7 @@ def new_plan(options: argparse.Namespace) -> ScorePlan:
     faults = {HEALTHY: "", **{name: text for name, text in faults.items() if text}}
     if len(faults) == 1:
         raise Refusal(f"no fault is left: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
-    return ScorePlan(f"upstream-score-{new_run_id()}", str(tree.folder), tree.commit(), tests, faults, left_out,
+    return ScorePlan(f"{FOLDER}{new_run_id()}", str(tree.folder), tree.commit(), tests, faults, left_out,
                      str(find_python(options.python)), datetime.now(timezone.utc).isoformat(timespec="seconds"))
 
 
@@ -135,15 +145,25 @@ def part_of(plan: ScorePlan, fault: str, folder: Path) -> JobPart:
                    environment=((STATE_VARIABLE, str(own / "state")),))
 
 
-def rows_of(part: JobPart) -> list[OutcomeRow] | None:
-    """What became of the tests of a part, the last time that it was carried out; None: it was not."""
+def report_of(part: JobPart) -> Mapping[str, Any] | None:
+    """What a part left, the last time that it was carried out; None: it was not."""
     reports = sorted(part.folder.glob(f"*/{REPORT}"))
-    if not reports:
+    return json.loads(reports[-1].read_text(encoding="utf-8")) if reports else None
+
+
+def rows_of(report: Mapping[str, Any] | None) -> list[OutcomeRow]:
+    """What became of the tests of a part, by what it left."""
+    return [] if report is None else [OutcomeRow(**row) for row in report["tests"]]
+
+
+def origin_of(plan: ScorePlan, report: Mapping[str, Any] | None) -> Origin | None:
+    """Where the cells of a part are from. Runs before 2026-12-01 did not record the commit of this project."""
+    if report is None:
         return None
-    return [OutcomeRow(**row) for row in json.loads(reports[-1].read_text(encoding="utf-8"))["tests"]]
+    return Origin(plan.name, report["date"], report["commit"], report.get("project", NOT_RECORDED), report["seconds"])
 
 
-def is_unfinished(rows: Sequence[OutcomeRow] | None) -> bool:
+def is_unfinished(rows: Sequence[OutcomeRow]) -> bool:
     """Whether a part was not carried out to its end, by its rows."""
     return not rows or any(row.result == NOT_RUN for row in rows)
 
@@ -153,8 +173,8 @@ class ScoreSaid(PartObserver):
 
     def ended(self, part: JobPart, end: PartEnd) -> None:
         """A line."""
-        rows = rows_of(part)
-        said = ", ".join(f"{test.removeprefix('test_')} {what}" for test, what in cells_of(rows).items()) if rows else (
+        cells = cells_of(rows_of(report_of(part)))
+        said = ", ".join(f"{test.removeprefix(TEST)} {cell.result}" for test, cell in cells.items()) or (
             f"nothing, {end.cause or f'it ended with status {end.status}'} ({shown(part.folder / part.log)})")
         put(f"{part.name} ({end.seconds:.0f} s): {said}\n", sys.stdout)
 
@@ -162,16 +182,15 @@ class ScoreSaid(PartObserver):
 def matrix_of(plan: ScorePlan, folder: Path, entries: Iterable[CampaignEntry] = FAULTS) -> Matrix:
     """What is known by now."""
     by_name = {entry.name: entry for entry in entries}
-    healthy = cells_of(rows_of(part_of(plan, HEALTHY, folder)) or [])
-    rows = [FaultScore(HEALTHY, "", healthy)]
+    rows: list[FaultScore] = []
     for name, text in plan.faults.items():
-        if name != HEALTHY:
-            cells = cells_of(rows_of(part_of(plan, name, folder)) or [], healthy)
-            entry = by_name.get(name)
-            rows.append(FaultScore(name, text, cells, entry.cases if entry else (), entry.unseen if entry else ""))
+        report = report_of(part_of(plan, name, folder))
+        healthy = rows[0].cells if rows else None
+        cells = cells_of(rows_of(report), healthy, origin_of(plan, report))
+        entry = by_name.get(name)
+        rows.append(FaultScore(name, text, cells, entry.cases if entry else (), entry.unseen if entry else ""))
     tests = dict.fromkeys(test for row in rows for test in row.cells)
-    about = f"sonic-mgmt {plan.commit}, on virtual testbeds, begun {plan.began}."
-    return Matrix(about, tuple(tests), tuple(rows), plan.left_out)
+    return Matrix(tuple(tests), tuple(rows), plan.left_out)
 
 
 def carry_out(plan: ScorePlan, folder: Path, at_once: int, stop: StopSignal) -> int:
@@ -181,19 +200,52 @@ def carry_out(plan: ScorePlan, folder: Path, at_once: int, stop: StopSignal) -> 
         Refusal: the packages that sonic-mgmt needs cannot be installed.
     """
     parts = [part_of(plan, fault, folder) for fault in plan.faults]
-    left = [part for part in parts if is_unfinished(rows_of(part))]
+    left = [part for part in parts if is_unfinished(rows_of(report_of(part)))]
     put(f"{plan.name}: {len(parts)} switches, {len(left)} left; sonic-mgmt {plan.commit}\n", sys.stdout)
     environment_of_theirs(Path(plan.python))
     with executor(None, folder, left) as carrying:
         run_parts(carrying, left, at_once, stop, ScoreSaid())
     matrix = matrix_of(plan, folder)
     put(f"{matrix.title}\n", sys.stdout)
-    for file in write(matrix, folder):
+    for file in write(matrix, folder / STEM):
         put(f"{shown(file)}\n", sys.stdout)
-    is_whole = all(row.verdict != UNKNOWN for row in matrix.rows[1:]) and all(rows_of(part) for part in parts)
+    is_whole = matrix.is_whole and all(rows_of(report_of(part)) for part in parts)
     if not is_whole:
         put(f"not all was measured; what is left is with --resume {plan.name}\n", sys.stdout)
     return 0 if is_whole else NOT_MEASURED
+
+
+def matrix_in(place: Path) -> Matrix:
+    """What a run measured, or a matrix that was joined before, says.
+
+    Raises:
+        Refusal: neither is there.
+    """
+    return read_csv(place) if place.is_file() else matrix_of(load_plan(place), place)
+
+
+def join_them(options: argparse.Namespace) -> int:
+    """Joins what was measured; returns the exit status.
+
+    Raises:
+        Refusal: they do not belong together, or the matrix cannot be written.
+    """
+    if options.checkout or options.resume or options.faults or options.tests != parser().get_default("tests"):
+        raise Refusal("--join measures nothing: leave the checkout, --tests, --faults and --resume out")
+    named = [(str(place), matrix_in(place)) for place in options.join]
+    joined = join(named, FAULTS)
+    for sentence in contradictions(named, joined):
+        put(f"{sentence}\n", sys.stdout)
+    stem = options.into or options.results / f"{FOLDER}joined-{new_run_id()}" / STEM
+    try:
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        files = write(joined, stem, (CSV, PAGE)) if options.into else write(joined, stem)
+    except OSError as error:
+        raise Refusal(f"{stem}{CSV} cannot be written: {error}") from error
+    put(f"{joined.about}\n{joined.title}\n", sys.stdout)
+    for file in files:
+        put(f"{shown(file)}\n", sys.stdout)
+    return 0 if joined.is_whole else NOT_MEASURED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -208,6 +260,10 @@ def begin_or_resume(arguments: Sequence[str] | None, stop: StopSignal) -> int:
         Refusal: it cannot be carried out.
     """
     options = parser().parse_args(arguments)
+    if options.join:
+        return join_them(options)
+    if options.into:
+        raise Refusal("--into says where --join writes: name what is joined")
     results = options.results.resolve()
     if options.at_once < 1:
         raise Refusal(f"--at-once is {options.at_once}, it takes a number from 1 on")
