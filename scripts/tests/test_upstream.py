@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -251,12 +252,40 @@ def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, la
     assert found["GRPC_ENABLE_FORK_SUPPORT"] == "0", "what Ansible forks would hang now and then"
     assert found["UPSTREAM_TESTS"] == "a,b" and found["VIRTUAL_TESTBED_CLOCK"] == "http://127.0.0.1:1/clock"
     words = their_command(run, lab, "vtb")
-    assert "plain_otg" in words and "plain_otg" in stand_ins(run)[1]
-    alone = replace(run, ixnetwork=True)
-    assert "plain_otg" not in their_command(alone, lab, "vtb"), "IxNetwork has statistics"
-    assert stand_ins(alone) == [
-        "Ansible's dut_basic_facts, interface_facts, minigraph_facts, sonic_basic_facts, wait_for"]
     assert words[-3:] == ["--pfc-same-generator", "snappi_tests/pfc", "snappi_tests/pfcwd"]
+
+
+@pytest.mark.parametrize("ixnetwork", [False, True])
+def test_what_is_loaded_is_what_is_said(tmp_path: Path, lab: Endpoints, ixnetwork: bool) -> None:
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path, ixnetwork=ixnetwork)
+    words = their_command(run, lab, "vtb")
+    loaded = [word for option, word in itertools.pairwise(words) if option == "-p"]
+    said = stand_ins(run)
+    assert said[0] == "Ansible's wait_for" and len(said) == 1 + len(loaded)
+    assert all(text.endswith(f" ({plugin})") for text, plugin in zip(said[1:], loaded))
+    assert ("plain_otg" in loaded) is not ixnetwork, "IxNetwork has statistics"
+    assert any("nnpy" in text for text in said), "an empty package is one too"
+
+
+def test_no_module_of_theirs_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "ansible/library").mkdir(parents=True)
+    (tmp_path / "ansible/library/interface_facts.py").touch()
+    assert running.replaced_modules(tmp_path) == []
+    (tmp_path / "ansible/library/wait_for.py").touch()
+    assert running.replaced_modules(tmp_path) == ["wait_for"], "which is Ansible's own today"
+
+
+def test_every_run_has_minigraphs(tmp_path: Path, lab: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    """sonic-mgmt's `minigraph_facts` reads them."""
+    steps: list[str] = []
+    monkeypatch.setattr(running, "read_endpoints", lambda folder: lab)
+    monkeypatch.setattr(running, "write_lab", lambda *arguments: steps.append("lab"))
+    for name in ("shut_unused_ports", "write_minigraphs"):
+        monkeypatch.setattr(running, name, lambda _, name=name: steps.append(name))
+    monkeypatch.setattr(running, "_run", lambda *arguments: steps.append("tests"))
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path)
+    running.run_theirs(run, tmp_path, lambda row: None)
+    assert steps == ["shut_unused_ports", "write_minigraphs", "lab", "tests"]
 
 
 def test_tests_are_those_for_the_number_of_switches(tmp_path: Path, lab: Endpoints) -> None:

@@ -34,9 +34,13 @@ STAND_INS = ROOT / "virtual_testbed/sonic_mgmt"
 LIBRARY = STAND_INS / "library"
 OUTCOMES = "outcomes.jsonl"
 PTF_LOG = "ptf.log"
-PLUGINS = ("simulated_sleep", "outcomes")
-OVER_GRPC = ("plain_otg",)
-"""The plugins that are there where sonic-mgmt does not speak to IxNetwork."""
+PLUGINS = {
+    "simulated_sleep": "time.sleep and the clocks of sonic-mgmt's files",
+    "outcomes": "the package nnpy, an empty one",
+}
+"""What is loaded into their pytest, and in the place of what it puts something."""
+OVER_GRPC = {"plain_otg": "IxNetwork's statistics"}
+"""The same, where sonic-mgmt does not speak to IxNetwork."""
 ONE_SWITCH = "tgen"
 """Their marker of tests that need a switch and a traffic generator."""
 SEVERAL_SWITCHES = "multidut-tgen"
@@ -79,8 +83,7 @@ class TheirRun:
 def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
     """pytest, as their labs start it, from their `tests/`. `group`: their name of the lab's inventory."""
     topology = topology_of(run, lab)
-    plugins = PLUGINS if run.ixnetwork else PLUGINS + OVER_GRPC
-    return [str(run.python), "-m", "pytest", *(word for plugin in plugins for word in ("-p", plugin)),
+    return [str(run.python), "-m", "pytest", *(word for plugin in plugins_of(run) for word in ("-p", plugin)),
             "-c", "pytest.ini",
             "--inventory", f"../ansible/{group}", "--host-pattern", "all",
             "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", topology,
@@ -97,10 +100,25 @@ def topology_of(run: TheirRun, lab: Endpoints) -> str:
     return ONE_SWITCH if len(lab.switches) == 1 else SEVERAL_SWITCHES
 
 
+def plugins_of(run: TheirRun) -> dict[str, str]:
+    """The plugins of a session, each with what it takes the place of."""
+    return PLUGINS if run.ixnetwork else {**PLUGINS, **OVER_GRPC}
+
+
 def stand_ins(run: TheirRun) -> list[str]:
-    """What takes the place of something of sonic-mgmt's own in a session: Ansible modules, and a view of statistics."""
-    modules = ", ".join(sorted(path.stem for path in LIBRARY.glob("*.py")))
-    return [f"Ansible's {modules}", *([] if run.ixnetwork else ["IxNetwork's statistics (plain_otg)"])]
+    """What takes the place of something else in a session: Ansible modules, and what plugins put there."""
+    modules = [f"Ansible's {name}" for name in own_modules()]
+    return [*modules, *(f"{place} ({plugin})" for plugin, place in plugins_of(run).items())]
+
+
+def own_modules() -> list[str]:
+    """The Ansible modules that are found before all others of their names."""
+    return sorted(path.stem for path in LIBRARY.glob("*.py"))
+
+
+def replaced_modules(copy: Path) -> list[str]:
+    """Those of sonic-mgmt's Ansible modules of which another one is found first. `copy`: of the checkout."""
+    return [name for name in own_modules() if (copy / f"ansible/library/{name}.py").is_file()]
 
 
 def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> dict[str, str]:
@@ -171,8 +189,7 @@ def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], No
     """
     lab = read_endpoints(folder)
     shut_unused_ports(lab)
-    if run.suites == OVER_SSH:
-        write_minigraphs(lab)
+    write_minigraphs(lab)
     with plain_host(run, lab) as ptf_port:
         write_lab(run.copy, folder, run.ixnetwork, ptf_port)
         return _run(run, lab, meanwhile)
