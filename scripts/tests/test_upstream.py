@@ -40,7 +40,7 @@ from virtual_testbed.supervision.endpoints import Endpoints
 
 TEST = "snappi_tests/pfc/test_x.py::test_y[3-100.0]"
 ANOTHER = "snappi_tests/pfc/test_x.py::test_z"
-TRACES = command.Traces(True, ["a.yml"], ["x"])
+TRACES = command.Traces(True, ["a.yml"], ["x"], [])
 FILES = {
     "tests/snappi_tests/pfc/test_x.py": "import pytest\n\n\ndef test_y():\n    pass\n\n\ndef helper():\n    pass\n",
     "tests/snappi_tests/pfcwd/test_w.py": "def test_w():\n    pass\n",
@@ -388,7 +388,8 @@ def test_the_report_says_what_was_run(checkout: Path, tmp_path: Path, capsys: py
     said = capsys.readouterr().out
     assert status == 1 and "1 passed, 1 failed of 2 after 100 s" in said and "pause-ignored" in said
     assert "unchanged (git status before and after)" in said and "restart the switch or its services: 1 tests" in said
-    assert "in the copy of it that was run: a.yml changed, and in the place of its own: x (docs/" in said
+    assert "\nof its own files, changed in the copy that was run: a.yml; Ansible modules replaced: none\n" in said
+    assert "\nin the place of something else: x (docs/other-suites.md)\n" in said
     assert "counted by: grep -c '\"result\": \"passed\"' " in said
     report = json.loads((tmp_path / command.REPORT).read_text(encoding="utf-8"))
     assert report["unchanged"] and [row["result"] for row in report["tests"]] == [FAILED, PASSED]
