@@ -176,7 +176,7 @@ class _Ansible:
                          ANSIBLE_MODULE_UTILS=str(self._sonic_mgmt / "ansible/module_utils"))
 
     def _run(self, module: FactsModule, folder: Path, words: Sequence[str], **settings: str) -> dict[str, Facts | str]:
-        command = [str(BIN / "ansible"), "-i", str(self._lab.folder / "vtb"), "sonic", "-b", "-M", str(folder), "-m",
+        command = [str(BIN / "ansible"), "-i", str(self._lab.inventory), "sonic", "-b", "-M", str(folder), "-m",
                    module.name, "-a", module.arguments, *words]
         ended = subprocess.run(command, capture_output=True, text=True, check=False, env={
             **os.environ, **self._lab.ansible_settings(), "ANSIBLE_CALLBACK_RESULT_FORMAT": "json", **settings})

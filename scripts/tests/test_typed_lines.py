@@ -149,6 +149,8 @@ TRIED: dict[str, Way] = {
     " OPTIONS='--pfc-same-generator snappi_tests/pfc/qualification'": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT TESTS=pause_multi_lossless_prio_reboot": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT TESTBED=vms-snappi-sonic-multidut": refused("CHECKOUT is not a folder"),
+    "make upstream SONIC_MGMT=CHECKOUT TESTBED=vms-snappi-sonic-multidut-400g TESTS=pfcwd_actions":
+        refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT OVER_SSH=1": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT IXNETWORK=1": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT IXNETWORK=1 HABITS=sends-what-was-held TESTS=test_multidut_pfcwd_all_to_all":

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import yaml
-
 from scripts import testbeds
 from scripts.against_sonic.minigraph import MINIGRAPH, minigraph
 from scripts.qualifying.progress import ItemEvents
@@ -24,7 +22,7 @@ from scripts.upstream.tree import OVER_SSH, SUITES
 from tests.common.clone import ROOT
 from virtual_testbed.lab_files.description import Testbed, load_testbed
 from virtual_testbed.process import PARENT_VARIABLE
-from virtual_testbed.sonic_mgmt.checkout import ptf_name, write_lab
+from virtual_testbed.sonic_mgmt.checkout import entry_of, name_there, ptf_name, write_lab
 from virtual_testbed.sonic_mgmt.outcomes import FILE, NAMES
 from virtual_testbed.sonic_mgmt.ptf_host import MODULE, write_settings
 from virtual_testbed.sonic_mgmt.simulated_sleep import CLOCK
@@ -83,10 +81,11 @@ class TheirRun:
 def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
     """pytest, as their labs start it, from their `tests/`. `group`: their name of the lab's inventory."""
     topology = topology_of(run, lab)
+    name = name_there(lab)
     return [str(run.python), "-m", "pytest", *(word for plugin in plugins_of(run) for word in ("-p", plugin)),
             "-c", "pytest.ini",
             "--inventory", f"../ansible/{group}", "--host-pattern", "all",
-            "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", topology,
+            "--testbed_file", f"../ansible/{name}.yaml", "--testbed", name, "--topology", topology,
             "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity", "--disable_loganalyzer",
             "--disable_memory_utilization", *run.options,
             *(suite.removeprefix("tests/") for suite in run.suites)]
@@ -95,8 +94,8 @@ def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
 def topology_of(run: TheirRun, lab: Endpoints) -> str:
     """Their markers of tests that this lab is for, with commas; those over SSH are for T0, T1 or any."""
     if run.suites == OVER_SSH:
-        name = str(yaml.safe_load(lab.testbed_file.read_text(encoding="utf-8"))[0]["topo"])
-        return ",".join(["any", *(layer for layer in ("t0", "t1") if layer in name)])
+        topology = str(entry_of(lab)["topo"])
+        return ",".join(["any", *(layer for layer in ("t0", "t1") if layer in topology)])
     return ONE_SWITCH if len(lab.switches) == 1 else SEVERAL_SWITCHES
 
 

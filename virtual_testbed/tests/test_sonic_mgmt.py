@@ -102,10 +102,26 @@ def test_a_lab_has_a_host_in_the_place_of_the_ptf_container(endpoints: Endpoints
     assert (Path(settings["programs"]) / "supervisorctl").is_file()
 
 
-def test_every_switch_has_priorities(endpoints: Endpoints) -> None:
-    two = replace(endpoints, switches={"dut1": SimpleNamespace(), "dut2": SimpleNamespace()})
-    assert json.loads(lab.priorities(two, lab.LOSSLESS)) == {"vtb-x": {"dut1": ["3", "4"], "dut2": ["3", "4"]}}, (
-        "as test_pretest.py writes of both")
+def test_every_switch_has_priorities() -> None:
+    assert json.loads(lab.priorities("vtb-x", ["dut1", "dut2"], lab.LOSSLESS)) == {
+        "vtb-x": {"dut1": ["3", "4"], "dut2": ["3", "4"]}}, "as test_pretest.py writes of both"
+
+
+@pytest.mark.parametrize("key", ["conf-name", "name"])
+def test_a_testbed_has_the_name_there_that_their_tests_have_for_it(endpoints: Endpoints, tmp_path: Path, key: str,
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "read_endpoints", lambda folder: endpoints)
+    assert lab.name_there(endpoints) == "vtb-x", "its own"
+    entry = yaml.safe_load(endpoints.testbed_file.read_text(encoding="utf-8"))[0]
+    del entry["conf-name"]
+    endpoints.testbed_file.write_text(yaml.safe_dump([{**entry, key: "vtb-x", "sonic_mgmt_name": "theirs"}]))
+    assert lab.name_there(endpoints) == "theirs"
+    written = lab.write_lab(tmp_path / "sm", tmp_path / "state")
+    assert not any("vtb-x" in str(name) for name in written)
+    there = yaml.safe_load((tmp_path / "sm/ansible/theirs.yaml").read_text())[0]
+    assert there[key] == "theirs" and {"conf-name", "name"} & set(there) == {key}
+    assert list(json.loads((tmp_path / "sm/tests/metadata/theirs.json").read_text())) == ["theirs"]
+    assert list(json.loads((tmp_path / "sm/tests/priority/theirs-all.json").read_text())) == ["theirs"]
 
 
 def test_a_switch_has_one_generator() -> None:
