@@ -226,6 +226,7 @@ TRIED: dict[str, Way] = {
     # docs/upstream.md
     "make overlay SONIC_MGMT=CHECKOUT": refused("CHECKOUT"),
     "make overlay SONIC_MGMT=CHECKOUT SERIES=core-1": refused("CHECKOUT"),
+    "make overlay SONIC_MGMT=CHECKOUT SERIES=core": refused("CHECKOUT"),
     "make series-check SONIC_MGMT=CHECKOUT": refused("CHECKOUT"),
     "make reports-wheel": Way(says=("sonic_mgmt_pfc_reports-", "-py3-none-any.whl")),
     "python3 -m pytest -c pytest.ini --inventory ../ansible/<inventory> --host-pattern all --testbed <name>"
