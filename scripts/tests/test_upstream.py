@@ -274,6 +274,7 @@ def test_what_is_loaded_is_what_is_said(tmp_path: Path, lab: Endpoints, ixnetwor
     assert all(text.endswith(f" ({plugin})") for text, plugin in zip(said[1:], loaded))
     assert ("plain_otg" in loaded) is not ixnetwork, "IxNetwork has statistics"
     assert any("nnpy" in text for text in said), "an empty package is one too"
+    assert stand_ins(replace(run, suites=OVER_SSH)) == [*said, "the PTF container (ptf_host)"]
 
 
 def test_no_module_of_theirs_is_replaced(tmp_path: Path) -> None:

@@ -105,9 +105,15 @@ def plugins_of(run: TheirRun) -> dict[str, str]:
 
 
 def stand_ins(run: TheirRun) -> list[str]:
-    """What takes the place of something else in a session: Ansible modules, and what plugins put there."""
+    """What takes the place of something else in a session: Ansible modules, what plugins put there, and a host."""
     modules = [f"Ansible's {name}" for name in own_modules()]
-    return [*modules, *(f"{place} ({plugin})" for plugin, place in plugins_of(run).items())]
+    host = ["the PTF container (ptf_host)"] if has_host(run) else []
+    return [*modules, *(f"{place} ({plugin})" for plugin, place in plugins_of(run).items()), *host]
+
+
+def has_host(run: TheirRun) -> bool:
+    """Whether the lab is to have a host in the place of a PTF container: for the tests over SSH."""
+    return run.suites == OVER_SSH
 
 
 def own_modules() -> list[str]:
@@ -196,10 +202,8 @@ def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], No
 
 @contextlib.contextmanager
 def plain_host(run: TheirRun, lab: Endpoints) -> Iterator[int | None]:
-    """The host in the place of a PTF container, for the tests over SSH; yields the port of its SSH server, None where
-    there is none.
-    """
-    if run.suites != OVER_SSH:
+    """The host in the place of a PTF container; yields the port of its SSH server, None where there is none."""
+    if not has_host(run):
         yield None
         return
     with TemporaryDirectory(prefix="ptf-") as folder:
