@@ -44,6 +44,7 @@ INTO    ?=
 SAMPLE  := 100
 IXNETWORK ?=
 OVER_SSH ?=
+PYTHON_3_12 ?=
 VENV_IXNETWORK := .venv-ixnetwork
 
 # The variables that each target reads. Any other one on the command line is a slip, and would do nothing.
@@ -57,8 +58,8 @@ TAKES_differential := CASES SEED COMPILED
 TAKES_generator-check := TESTBED TESTBED_FILE
 TAKES_ixnetwork-check := HABITS SCENARIO TESTBED
 TAKES_campaign := SOURCES COUNT SEED SLICE ONLY MUTANT RESUME SCHEDULER
-TAKES_upstream := SONIC_MGMT TESTS OPTIONS FAULT TESTBED TESTBED_FILE IXNETWORK HABITS OVER_SSH
-TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME JOIN INTO
+TAKES_upstream := SONIC_MGMT TESTS OPTIONS FAULT TESTBED TESTBED_FILE IXNETWORK HABITS OVER_SSH PYTHON_3_12
+TAKES_upstream-score := SONIC_MGMT TESTS FAULTS RESUME JOIN INTO PYTHON_3_12
 TAKES_real-sonic := SWSS UTILITIES BUILDIMAGE SONIC_MGMT HISTORIES SEED
 GOALS := $(or $(MAKECMDGOALS),help)
 TAKEN := $(foreach goal,$(GOALS),$(TAKES_$(goal)))
@@ -151,20 +152,20 @@ restore: $(VENV)/.installed  ## stop the traffic of a testbed and put its switch
 generator-check: $(VENV)/.installed  ## ask the traffic generator of a testbed what no data sheet says, in minutes: TESTBED=
 	@$(BIN)/python scripts/generator_check.py '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
-overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>; SERIES=core-1 (one change of the series)
+overlay:  ## copy what travels into a sonic-mgmt checkout: SONIC_MGMT=<checkout>; SERIES=core-1 (one change of the series), SERIES=core (all of that name)
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make overlay SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
 	    $(PYTHON) -m scripts.overlay '$(SONIC_MGMT)' $(if $(SERIES),--series '$(SERIES)')
 
-series-check: $(VENV)/.test-installed  ## run sonic-mgmt's checks and the unit tests on each change of the series: SONIC_MGMT=<checkout>; SERIES=core-1
+series-check: $(VENV)/.test-installed  ## run sonic-mgmt's checks and the unit tests on each change of the series: SONIC_MGMT=<checkout>; SERIES=core-1, SERIES=core
 	@$(if $(SONIC_MGMT),,echo "error: no checkout given: make series-check SONIC_MGMT=<a checkout of sonic-mgmt>"; exit 2;) \
 	    $(BIN)/python -m scripts.series.check '$(SONIC_MGMT)' $(if $(SERIES),--series '$(SERIES)')
 
-upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, OPTIONS=<more of pytest>, FAULT=, TESTBED=, IXNETWORK=1 (through IxNetwork's API, not OTG), HABITS=, OVER_SSH=1 (those that need no generator)
+upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtual testbed: SONIC_MGMT=<checkout>, TESTS=names, OPTIONS=<more of pytest>, FAULT=, TESTBED=, IXNETWORK=1 (through IxNetwork's API, not OTG), HABITS=, OVER_SSH=1 (those that need no generator), PYTHON_3_12=<a program, where it is not found>
 	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(OPTIONS),--options='$(OPTIONS)') $(if $(FAULT),--fault '$(FAULT)') \
-	    $(if $(IXNETWORK),--ixnetwork) $(if $(HABITS),--habit '$(HABITS)') $(if $(OVER_SSH),--over-ssh) --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
+	    $(if $(IXNETWORK),--ixnetwork) $(if $(HABITS),--habit '$(HABITS)') $(if $(OVER_SSH),--over-ssh) $(if $(PYTHON_3_12),--python '$(PYTHON_3_12)') --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
-upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names; RESUME=NAME goes on; JOIN='FOLDER FOLDER' makes one matrix of several
-	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(JOIN),--join $(JOIN)) $(if $(INTO),--into '$(INTO)')
+upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names, PYTHON_3_12=; RESUME=NAME goes on; JOIN='FOLDER FOLDER' makes one matrix of several
+	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(PYTHON_3_12),--python '$(PYTHON_3_12)') $(if $(JOIN),--join $(JOIN)) $(if $(INTO),--into '$(INTO)')
 
 test: lint  ## lint, type check and the project's tests but for slow ones: some 7 minutes on 2 cores once all is installed
 	$(PYTEST) -m 'not slow'

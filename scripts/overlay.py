@@ -1,4 +1,4 @@
-"""Copies what travels of this project into a sonic-mgmt checkout, or one change of it. docs/upstream.md says what that
+"""Copies what travels of this project into a sonic-mgmt checkout, or changes of it. docs/upstream.md says what that
 is, and why.
 
 Only new files are made: where one of them exists already nothing is copied, so no file of the checkout can change.
@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from scripts.output import put, settle
-from scripts.series.changes import ROOT, TRAVELS, SeriesChange, SeriesError, find_change, series, travelling
+from scripts.series.changes import (
+    ROOT, TRAVELS, SeriesChange, SeriesError, find_change, find_changes, series, travelling,
+)
 from scripts.series.evidence import read_evidence
 from scripts.series.plan_document import document_of, plan_document
 
@@ -59,13 +61,19 @@ def check_place(checkout: Path, name: str | Path) -> None:
         raise OverlayError(f"{place} is outside the checkout, at {place.resolve()}: nothing is copied through a link")
 
 
-def check_needs(checkout: Path, change: SeriesChange, changes: Sequence[SeriesChange]) -> None:
-    """Refuses a change where one that it builds on is not there."""
-    missing = [name for name in change.needs
-               if not all((checkout / file).is_file() for file in find_change(changes, name).all_files)]
-    if missing:
-        raise OverlayError(f"{change.step.name} builds on {', '.join(missing)}, which {checkout} has not (or not all of"
-                           f" it): copy SERIES={missing[0]} first")
+def check_needs(checkout: Path, chosen: Sequence[SeriesChange], changes: Sequence[SeriesChange]) -> None:
+    """Refuses changes where one that they build on is not there, nor among them."""
+    names = [change.step.name for change in chosen]
+    for change in chosen:
+        missing = [need for need in change.needs if need not in names and not is_there(checkout, need, changes)]
+        if missing:
+            raise OverlayError(f"{change.step.name} builds on {', '.join(missing)}, which {checkout} has not (or not"
+                               f" all of it): copy SERIES={missing[0]} first")
+
+
+def is_there(checkout: Path, name: str, changes: Sequence[SeriesChange]) -> bool:
+    """Whether a checkout has all files of a change."""
+    return all((checkout / file).is_file() for file in find_change(changes, name).all_files)
 
 
 def write(checkout: Path, texts: Mapping[Path, bytes]) -> None:
@@ -123,21 +131,25 @@ def overlay(checkout: Path, root: Path = ROOT) -> list[Path]:
     return files
 
 
-def overlay_change(checkout: Path, name: str, changes: Sequence[SeriesChange], root: Path = ROOT) -> SeriesChange:
-    """Copies one change of the series, with its plan document; returns it.
+def overlay_changes(checkout: Path, name: str, changes: Sequence[SeriesChange], root: Path = ROOT
+                    ) -> list[SeriesChange]:
+    """Copies the changes of the series that a name means, with their plan documents; returns them.
 
     Raises:
         OverlayError: then the checkout is as it was.
         SeriesError: there is none of that name.
     """
-    change = find_change(changes, name)
+    chosen = find_changes(changes, name)
     check_checkout(checkout, root)
-    check_needs(checkout, change, changes)
-    for file in (*change.all_files, document_of(change)):
-        check_place(checkout, file)
-    document = plan_document(root, change, read_evidence())
-    write(checkout, {**texts_of(root, change.all_files), document_of(change): document.encode()})
-    return change
+    check_needs(checkout, chosen, changes)
+    texts: dict[Path, bytes] = {}
+    for change in chosen:
+        for file in (*change.all_files, document_of(change)):
+            check_place(checkout, file)
+        texts |= texts_of(root, change.all_files)
+        texts[document_of(change)] = plan_document(root, change, read_evidence()).encode()
+    write(checkout, texts)
+    return chosen
 
 
 def commit_message(checkout: Path, change: SeriesChange) -> list[str]:
@@ -154,11 +166,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: one sentence and status 2 for a refusal, no traceback."""
     parser = argparse.ArgumentParser(prog="overlay", description=__doc__.split("\n\n")[0] if __doc__ else None)
     parser.add_argument("checkout", type=Path, metavar="CHECKOUT", help="a checkout of sonic-mgmt")
-    parser.add_argument("--series", metavar="STEP", help="one change, on top of those before it: core-1, core-2, ...")
+    parser.add_argument("--series", metavar="STEP", help="one change, on top of those before it: core-1, core-2, ...;"
+                        " core, sweep, ...: all of that name")
     given = parser.parse_args(arguments)
     checkout = given.checkout.expanduser().absolute()
     try:
-        lines = one_change(checkout, given.series) if given.series else everything(checkout)
+        lines = some_changes(checkout, given.series) if given.series else everything(checkout)
     except (OverlayError, SeriesError) as refusal:
         print(f"error: {refusal}", file=sys.stderr)
         return REFUSED
@@ -174,11 +187,14 @@ def everything(checkout: Path) -> list[str]:
             *(f"  {folder} ({sum(file.is_relative_to(folder) for file in files)})" for folder in TRAVELS)]
 
 
-def one_change(checkout: Path, name: str) -> list[str]:
-    """Copies one change; returns what is printed."""
-    change = overlay_change(checkout, name, series())
-    return [f"{change.step.name}: {len(change.files)} files with {change.lines} lines, {len(change.unit_tests)} of unit"
-            f" tests and {document_of(change)} copied to {checkout}", "", *commit_message(checkout, change)]
+def some_changes(checkout: Path, name: str) -> list[str]:
+    """Copies what a name means; returns what is printed."""
+    lines = []
+    for change in overlay_changes(checkout, name, series()):
+        lines += [f"{change.step.name}: {len(change.files)} files with {change.lines} lines,"
+                  f" {len(change.unit_tests)} of unit tests and {document_of(change)} copied to {checkout}", "",
+                  *commit_message(checkout, change), ""]
+    return lines[:-1]
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def describe_own(name):
 
 
 @pytest.mark.parametrize("name", ["vtb-t0", "vtb-chain", "vtb-t1", "vtb-t1-mismatch", "vtb-mixed", "vtb-t0-64x400g",
-                                  "vms-snappi-sonic-multidut"])
+                                  "vms-snappi-sonic-multidut", "vms-snappi-sonic-multidut-400g"])
 def test_every_testbed_of_the_project_can_be_laid_out(name):
     found = describe_own(name)
     tables = {name: lay_out_one(found, name) for name in found["dut_names"]}

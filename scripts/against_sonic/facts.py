@@ -24,7 +24,6 @@ from virtual_testbed.tests.supervision.deployed import BIN, Deployed, brought_up
 PACKAGES = ("ipaddr", "jinja2", "lxml", "natsort", "netaddr", "PyYAML", "redis")
 """What the modules and sonic_py_common import."""
 _ANSWER = re.compile(r"^(\S+) \| (SUCCESS|CHANGED|FAILED!|UNREACHABLE!)[^\n]*? => ", re.MULTILINE)
-_STAND_INS = ROOT / "virtual_testbed/sonic_mgmt/library"
 _OWN = ROOT / "ansible/library"
 Facts = Mapping[str, Any]
 
@@ -36,6 +35,7 @@ class FactsModule:
     Attributes:
         arguments: as on Ansible's command line.
         beside: the folder with this project's module of that name, which must return the same; None where it has none.
+        by_switch: whether it must return the same by the switch's own packages, without SONiC's.
         expected: what must be among the facts, by CONFIG_DB.
         table: what CONFIG_DB must have, or the module fails, also on SONiC.
     """
@@ -43,6 +43,7 @@ class FactsModule:
     name: str
     arguments: str = ""
     beside: Path | None = None
+    by_switch: bool = False
     expected: Callable[[Facts], Facts] = lambda config: {}
     table: str = "PORT"
 
@@ -86,16 +87,34 @@ def _basic(config: Facts) -> Facts:
             "features": config["FEATURE"]}
 
 
+def _interfaces(config: Facts) -> Facts:
+    """No port is asked for."""
+    return {"ansible_interface_link_down_ports": []}
+
+
+def _minigraph(config: Facts) -> Facts:
+    """What a minigraph says too. A port is one of it that has a VLAN or an address."""
+    members = {key.split("|")[1] for key in config.get("VLAN_MEMBER", {})}
+    with_address = {key.split("|")[0] for key in config.get("INTERFACE", {}) if "|" in key}
+    aliases = {name: row["alias"] for name, row in config["PORT"].items()}
+    return {"minigraph_hwsku": _platform(config)["hwsku"], "minigraph_port_name_to_alias_map": aliases,
+            "minigraph_ports": {name: {"name": name, "alias": aliases[name]} for name in members | with_address},
+            "minigraph_neighbors": {name: {"name": row["name"], "port": row["port"], "namespace": ""}
+                                    for name, row in config.get("DEVICE_NEIGHBOR", {}).items()}}
+
+
 _HOST = "host={{ inventory_hostname }}"
 MODULES = (
-    FactsModule("sonic_basic_facts", beside=_STAND_INS, expected=_basic),
-    FactsModule("dut_basic_facts", expected=lambda config: {"dut_basic_facts": {
+    FactsModule("sonic_basic_facts", by_switch=True, expected=_basic),
+    FactsModule("dut_basic_facts", by_switch=True, expected=lambda config: {"dut_basic_facts": {
         **_platform(config), "feature_status": _states(config), "num_asic": 1, "is_chassis": False}}),
-    FactsModule("config_facts", f"{_HOST} source=running", _OWN, lambda config: {"PORT": config["PORT"]}),
-    FactsModule("config_facts", f"{_HOST} source=persistent", _OWN, lambda config: {"PORT": config["PORT"]}),
-    FactsModule("feature_facts", expected=lambda config: {"feature_facts": _states(config)}),
-    FactsModule("minigraph_facts", _HOST, _STAND_INS),
-    FactsModule("vlan_facts", expected=lambda config: {"ansible_vlan_facts": _vlans(config)}, table="VLAN"),
+    FactsModule("config_facts", f"{_HOST} source=running", _OWN, True, lambda config: {"PORT": config["PORT"]}),
+    FactsModule("config_facts", f"{_HOST} source=persistent", _OWN, True, lambda config: {"PORT": config["PORT"]}),
+    FactsModule("feature_facts", by_switch=True, expected=lambda config: {"feature_facts": _states(config)}),
+    FactsModule("interface_facts", by_switch=True, expected=_interfaces),
+    FactsModule("minigraph_facts", _HOST, by_switch=True, expected=_minigraph),
+    FactsModule("vlan_facts", by_switch=True, expected=lambda config: {"ansible_vlan_facts": _vlans(config)},
+                table="VLAN"),
 )
 """What is run. The others need what a virtual switch does not have: docs/real-sonic.md."""
 
@@ -142,16 +161,22 @@ class _Ansible:
 
     def theirs(self, module: FactsModule) -> dict[str, Facts | str]:
         """What sonic-mgmt's module says, by switch: facts, or why it failed."""
-        return self._run(module, self._sonic_mgmt / "ansible/library",
-                         ["-e", f"ansible_python_interpreter={self._python}"],
-                         ANSIBLE_MODULE_UTILS=str(self._sonic_mgmt / "ansible/module_utils"))
+        return self._theirs(module, "-e", f"ansible_python_interpreter={self._python}")
+
+    def by_switch(self, module: FactsModule) -> dict[str, Facts | str]:
+        """What it says by the switch's own packages."""
+        return self._theirs(module)
 
     def ours(self, module: FactsModule, folder: Path) -> dict[str, Facts | str]:
         """What this project's module of that name says."""
         return self._run(module, folder, [], ANSIBLE_MODULE_UTILS=str(ROOT / "ansible/module_utils"))
 
+    def _theirs(self, module: FactsModule, *words: str) -> dict[str, Facts | str]:
+        return self._run(module, self._sonic_mgmt / "ansible/library", words,
+                         ANSIBLE_MODULE_UTILS=str(self._sonic_mgmt / "ansible/module_utils"))
+
     def _run(self, module: FactsModule, folder: Path, words: Sequence[str], **settings: str) -> dict[str, Facts | str]:
-        command = [str(BIN / "ansible"), "-i", str(self._lab.folder / "vtb"), "sonic", "-b", "-M", str(folder), "-m",
+        command = [str(BIN / "ansible"), "-i", str(self._lab.inventory), "sonic", "-b", "-M", str(folder), "-m",
                    module.name, "-a", module.arguments, *words]
         ended = subprocess.run(command, capture_output=True, text=True, check=False, env={
             **os.environ, **self._lab.ansible_settings(), "ANSIBLE_CALLBACK_RESULT_FORMAT": "json", **settings})
@@ -172,6 +197,7 @@ def read_answers(printed: str) -> Iterator[tuple[str, Facts | str]]:
 def _compare(module: FactsModule, ansible: _Ansible, configs: Mapping[str, Facts], comparison: FactsComparison) -> None:
     theirs = ansible.theirs(module)
     ours = ansible.ours(module, module.beside) if module.beside else {}
+    by_switch = ansible.by_switch(module) if module.by_switch else {}
     for switch in [switch for switch, config in configs.items() if module.table in config]:
         comparison.runs += 1
         facts = theirs.get(switch, "no answer")
@@ -181,12 +207,14 @@ def _compare(module: FactsModule, ansible: _Ansible, configs: Mapping[str, Facts
             comparison.facts += len(facts)
             found = list(_unexpected(facts, module.expected(configs[switch])))
             if module.beside:
-                found += _beside(facts, ours.get(switch, "no answer"))
+                found += _beside(facts, ours.get(switch, "no answer"), "ours")
+            if module.by_switch:
+                found += _beside(facts, by_switch.get(switch, "no answer"), "by the switch's own packages it")
         comparison.differences += [f"{switch} {module.name} {module.arguments}: {one}" for one in found]
 
 
-def _beside(theirs: Facts, ours: Facts | str) -> list[str]:
-    return [f"ours fails: {ours}"] if isinstance(ours, str) else list(differences(theirs, ours))
+def _beside(theirs: Facts, ours: Facts | str, which: str) -> list[str]:
+    return [f"{which} fails: {ours}"] if isinstance(ours, str) else list(differences(theirs, ours))
 
 
 def _unexpected(facts: Facts, expected: Facts) -> Iterator[str]:

@@ -203,3 +203,22 @@ def find_change(changes: Sequence[SeriesChange], name: str) -> SeriesChange:
             return change
     names = ", ".join(change.step.name for change in changes)
     raise SeriesError(f"the series has no step {name!r}; it has {names}")
+
+
+def find_changes(changes: Sequence[SeriesChange], name: str) -> list[SeriesChange]:
+    """The changes that a name means, in their order: the one of that name, or all that have it with a number.
+
+    What lies between the numbered ones comes along: what they need, and builds on the first of them itself (`cases-7`
+    needs `watchdog`, which needs `cases-1`).
+
+    Raises:
+        SeriesError: there is none.
+    """
+    numbered = [change.step.name for change in changes
+                if change.step.name.startswith(f"{name}-") and change.step.name.removeprefix(f"{name}-").isdigit()]
+    if not numbered:
+        return [find_change(changes, name)]
+    needed = {need for one in numbered for need in find_change(changes, one).needs}
+    between = {change.step.name for change in changes
+               if change.step.name in needed and numbered[0] in change.needs}
+    return [change for change in changes if change.step.name in between.union(numbered)]

@@ -17,7 +17,9 @@ from tabulate import tabulate
 
 from scripts.against_sonic.environment import InstallationError, make_environment
 from scripts.overlay import OverlayError, check_checkout, check_place
-from scripts.series.changes import MOST_LINES, ROOT, TRAVELS, SeriesChange, SeriesError, find_change, series
+from scripts.series.changes import (
+    MOST_LINES, ROOT, TRAVELS, SeriesChange, SeriesError, find_change, find_changes, series,
+)
 from scripts.series.checks import FAILED, NOTHING, PASSED, SKIPPED, ChangedTree, CheckOutcome, Pythons, outcomes
 from scripts.series.evidence import read_evidence
 from scripts.series.hooks import Hook, packages_of, read_hooks
@@ -72,13 +74,13 @@ def too_long(root: Path, change: SeriesChange) -> CheckOutcome:
 
 
 def check_series(checkout: Path, name: str, root: Path = ROOT) -> dict[str, list[CheckOutcome]]:
-    """Checks each change, or the one of a name; returns its name -> what came of each check.
+    """Checks each change, or those that a name means; returns its name -> what came of each check.
 
     Raises:
         OverlayError, SeriesError: nothing can be checked.
     """
     changes = series(root)
-    chosen = [find_change(changes, name)] if name else changes
+    chosen = find_changes(changes, name) if name else changes
     check_checkout(checkout, root)
     for folder in TRAVELS:
         check_place(checkout, folder)
@@ -126,7 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Prints the table; returns the exit status."""
     parser = argparse.ArgumentParser(prog="series-check", description=__doc__.split("\n\n")[0] if __doc__ else None)
     parser.add_argument("checkout", type=Path, metavar="CHECKOUT", help="a checkout of sonic-mgmt")
-    parser.add_argument("--series", default="", metavar="STEP", help="one change (default: each)")
+    parser.add_argument("--series", default="", metavar="STEP",
+                        help="one change, or all of a name without its number (default: each)")
     given = parser.parse_args(arguments)
     try:
         found = check_series(given.checkout.expanduser().absolute(), given.series)

@@ -1,8 +1,11 @@
 """What `make test`, `make test-ci`, `make test-long`, `make test-all` and continuous integration run."""
 import ast
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 QUICK = "-m 'not slow'"
@@ -53,6 +56,17 @@ def test_the_packages_that_a_qualification_needs_do_not_compile() -> None:
                            capture_output=True, text=True).stdout
     installed, = [line for line in shown.splitlines() if "pip install" in line]
     assert installed.startswith(".venv-qualify/bin/pip ") and installed.endswith("'.[virtual,postgresql]'"), installed
+
+
+@pytest.mark.parametrize("target", ["upstream", "upstream-score"])
+def test_python_3_12_can_be_named(target: str) -> None:
+    shown = subprocess.run(["make", "-n", target, "SONIC_MGMT=checkout", "PYTHON_3_12=/opt/python"], cwd=ROOT,
+                           check=True, capture_output=True, text=True).stdout
+    words = shlex.split(shown.replace("\\\n", " ").splitlines()[-1])
+    assert words[words.index("--python") + 1] == "/opt/python", words
+    without = subprocess.run(["make", "-n", target, "SONIC_MGMT=checkout"], cwd=ROOT, check=True, capture_output=True,
+                             text=True).stdout
+    assert "--python" not in without, "it is looked for"
 
 
 def test_what_is_slow_or_long_says_why() -> None:

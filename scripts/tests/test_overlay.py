@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.overlay import LANDMARKS, REFUSED, OverlayError, main, overlay, overlay_change
+from scripts.overlay import LANDMARKS, REFUSED, OverlayError, main, overlay, overlay_changes
 from scripts.series.changes import ROOT, TRAVELS, SeriesError, series, travelling
 from scripts.series.plan_document import FOLDER
 
@@ -299,7 +299,7 @@ def test_change_after_change_brings_all_that_travels(checkout: Path) -> None:
     changes = series()
     names = [change.step.name for change in changes]
     for name in names:
-        overlay_change(checkout, name, changes)
+        overlay_changes(checkout, name, changes)
     after = contents(checkout)
     assert before.items() <= after.items()
     documents = {f"{FOLDER}/{name}.md" for name in names}
@@ -313,23 +313,43 @@ def test_a_change_waits_for_what_it_builds_on(checkout: Path, capsys: pytest.Cap
     assert said.startswith("error: core-3 builds on core-1, core-2, which ") and said.count("\n") == 1, said
     assert "copy SERIES=core-1 first" in said and contents(checkout) == before
     changes = series()
-    overlay_change(checkout, "core-1", changes)
+    overlay_changes(checkout, "core-1", changes)
     with pytest.raises(OverlayError, match="core-3 builds on core-2, which"):
-        overlay_change(checkout, "core-3", changes)
+        overlay_changes(checkout, "core-3", changes)
     with pytest.raises(OverlayError, match="exists already"):
-        overlay_change(checkout, "core-1", changes)
-    with pytest.raises(SeriesError, match="no step 'core'"):
-        overlay_change(checkout, "core", changes)
+        overlay_changes(checkout, "core-1", changes)
+    with pytest.raises(SeriesError, match="no step 'cor'"):
+        overlay_changes(checkout, "cor", changes)
+
+
+def test_a_name_without_its_number_brings_all_of_that_name(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changes = series()
+    before = contents(checkout)
+    assert main([str(checkout), "--series", "sessions"]) == REFUSED
+    said = capsys.readouterr().err
+    assert said.startswith("error: sessions-1 builds on core-1, core-2, ") and contents(checkout) == before, said
+    assert main([str(checkout), "--series", "core"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines if "copied to" in line] == [f"core-{n}" for n in range(1, 7)]
+    assert sum(line.startswith("[pfc] ") for line in lines) == 6, "each is a commit of its own"
+    core = [change for change in changes if change.step.name.startswith("core-")]
+    files = {str(file) for change in core for file in change.all_files}
+    assert set(contents(checkout)) - set(before) == files | {f"{FOLDER}/{change.step.name}.md" for change in core}
+    with pytest.raises(OverlayError, match="exists already"):
+        overlay_changes(checkout, "core", changes)
+    overlay_changes(checkout, "switch-changes", changes)
+    copied = overlay_changes(checkout, "sessions", changes)
+    assert [change.step.name for change in copied] == ["sessions-1", "sessions-2"]
 
 
 def test_a_change_that_cannot_be_copied_whole_is_not_copied(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changes = series()
-    overlay_change(checkout, "core-1", changes)
+    overlay_changes(checkout, "core-1", changes)
     before = contents(checkout)
     folders = {path for path in checkout.rglob("*") if path.is_dir()}
     break_after(5, monkeypatch)
     with pytest.raises(OverlayError, match="is as it was: No space left on device"):
-        overlay_change(checkout, "core-2", changes)
+        overlay_changes(checkout, "core-2", changes)
     assert contents(checkout) == before and {path for path in checkout.rglob("*") if path.is_dir()} == folders
 
 
@@ -347,7 +367,7 @@ def test_the_core_collects_without_the_other_changes(checkout: Path) -> None:
     """PFC-1 to PFC-4, with the fixtures of the tree, and no other case."""
     changes = series()
     for change in changes[:6]:
-        overlay_change(checkout, change.step.name, changes)
+        overlay_changes(checkout, change.step.name, changes)
     ended = run_pytest(checkout / "tests", "-c", "pytest.ini", "--setup-plan", "snappi_tests/pfc/qualification")
     assert "test_pfc_plan[PFC-1-dut-1|4] (fixtures used: " in ended.stdout, ended.stdout + ended.stderr
     assert "not found" not in ended.stdout and "test_pfc_plan[PFC-4-" in ended.stdout, ended.stdout

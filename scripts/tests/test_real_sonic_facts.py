@@ -59,14 +59,17 @@ def test_differences(theirs, ours, found):
 class Answers:
     """What a module and the one beside it say, by switch."""
 
-    def __init__(self, theirs, ours=None):
-        self._theirs, self._ours = theirs, ours or {}
+    def __init__(self, theirs, ours=None, by_switch=None):
+        self._theirs, self._ours, self._by_switch = theirs, ours or {}, by_switch or {}
 
     def theirs(self, module):
         return self._theirs
 
     def ours(self, module, folder):
         return self._ours
+
+    def by_switch(self, module):
+        return self._by_switch
 
 
 @pytest.mark.parametrize(("answers", "found"), [
@@ -95,6 +98,17 @@ def test_a_module_returns_what_the_one_beside_it_does(answers, found):
     assert comparison.differences == [f"one config_facts x: {one}" for one in found]
 
 
+@pytest.mark.parametrize(("by_switch", "found"), [
+    ({"one": {"a": 1}}, []), ({"one": {"a": 2}}, ["a: there 1, here 2"]),
+    ({"one": "no module named x"}, ["by the switch's own packages it fails: no module named x"]),
+    ({}, ["by the switch's own packages it fails: no answer"])])
+def test_a_module_returns_the_same_by_the_switchs_own_packages(by_switch, found):
+    comparison = FactsComparison()
+    answers = Answers({"one": {"a": 1}}, by_switch=by_switch)
+    facts._compare(FactsModule("config_facts", "x", by_switch=True), answers, {"one": CONFIG}, comparison)
+    assert comparison.differences == [f"one config_facts x: {one}" for one in found]
+
+
 def test_a_module_is_left_out_where_a_switch_has_nothing_for_it():
     comparison = FactsComparison()
     facts._compare(FactsModule("vlan_facts", table="VLAN"), Answers({}), {"one": {"PORT": {}}}, comparison)
@@ -108,6 +122,10 @@ def test_what_is_expected_of_a_switch():
         "interfaces": [{"addr": "192.0.2.1", "prefixlen": 24}]}}
     assert expected["sonic_basic_facts"]["basic_facts"]["mgmt_interface"] == ["127.0.0.1/8"]
     assert expected["dut_basic_facts"]["dut_basic_facts"]["feature_status"] == {"swss": "enabled"}
+    graph = expected["minigraph_facts"]
+    assert graph["minigraph_ports"] == {"Ethernet0": {"name": "Ethernet0", "alias": "Eth1"},
+                                        "Ethernet4": {"name": "Ethernet4", "alias": "Eth2"}}
+    assert graph["minigraph_neighbors"] == {"Ethernet0": {"name": "generator", "port": "Port1", "namespace": ""}}
 
 
 def test_a_minigraph_names_ports_by_alias():

@@ -8,7 +8,9 @@ import pytest
 
 from scripts.closure import imported, lines_of
 from scripts.series import evidence as kept
-from scripts.series.changes import MOST_LINES, ROOT, SeriesChange, SeriesError, find_change, series, travelling
+from scripts.series.changes import (
+    MOST_LINES, ROOT, SeriesChange, SeriesError, find_change, find_changes, series, travelling,
+)
 from scripts.series.evidence import Evidence, EvidenceError, evidence_lines, evidence_of, read_evidence
 from scripts.series.plan_document import CaseRow, cases_of, plan_document
 from scripts.series.steps import STEPS, Step
@@ -149,8 +151,19 @@ def test_a_step_about_nothing_and_a_name_without_a_step_are_refused(changes: lis
     lost = Step("lost", "Add nothing", "it is nothing", ("tests/common/pfc/none.py",))
     with pytest.raises(SeriesError, match="lost is about tests/common/pfc/none.py, which is not there"):
         series(steps=[*STEPS, lost])
-    with pytest.raises(SeriesError, match="no step 'core'; it has core-1, core-2"):
-        find_change(changes, "core")
+    with pytest.raises(SeriesError, match="no step 'cor'; it has core-1, core-2"):
+        find_changes(changes, "cor")
+    with pytest.raises(SeriesError, match="no step 'switch'"):
+        find_changes(changes, "switch")
+
+
+@pytest.mark.parametrize(("name", "found"), [
+    ("core-3", "core-3"), ("watchdog", "watchdog"), ("sweep", "sweep-1 sweep-2"), ("sessions", "sessions-1 sessions-2"),
+    ("core", "core-1 core-2 core-3 core-4 core-5 core-6"),
+    ("cases", "cases-1 cases-2 cases-3 cases-4 cases-5 cases-6 watchdog cases-7 cases-8 cases-9 cases-10")])
+def test_a_name_without_its_number_means_all_of_that_name(changes: list[SeriesChange], name: str, found: str) -> None:
+    """With what lies between: cases-7 needs the watchdog, which needs cases-1."""
+    assert [change.step.name for change in find_changes(changes, name)] == found.split()
 
 
 def test_a_plan_document_has_the_form_of_sonic_mgmts(changes: list[SeriesChange]) -> None:

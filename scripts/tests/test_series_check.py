@@ -127,7 +127,15 @@ def test_the_table_has_what_failed_and_what_was_skipped(
 def test_a_name_without_a_step_and_what_is_no_checkout_are_refused(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert check.main([str(checkout), "--series", "core"]) == check.REFUSED
-    assert capsys.readouterr().err.startswith("error: the series has no step 'core'; it has core-1")
+    assert check.main([str(checkout), "--series", "cor"]) == check.REFUSED
+    assert capsys.readouterr().err.startswith("error: the series has no step 'cor'; it has core-1")
     assert check.main([str(checkout / "none")]) == check.REFUSED
     assert "is no folder" in capsys.readouterr().err
+
+
+def test_a_name_without_its_number_is_all_of_that_name(checkout: Path, monkeypatch: pytest.MonkeyPatch,
+                                                       capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(check, "find_pythons", lambda hooks: None)
+    monkeypatch.setattr(check, "outcomes", lambda changed, hooks, pythons: [CheckOutcome("one", PASSED)])
+    assert list(check.check_series(checkout, "sessions")) == ["sessions-1", "sessions-2"]
+    assert capsys.readouterr().out.splitlines() == ["sessions-1: no check failed", "sessions-2: no check failed"]

@@ -149,6 +149,8 @@ TRIED: dict[str, Way] = {
     " OPTIONS='--pfc-same-generator snappi_tests/pfc/qualification'": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT TESTS=pause_multi_lossless_prio_reboot": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT TESTBED=vms-snappi-sonic-multidut": refused("CHECKOUT is not a folder"),
+    "make upstream SONIC_MGMT=CHECKOUT TESTBED=vms-snappi-sonic-multidut-400g TESTS=pfcwd_actions":
+        refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT OVER_SSH=1": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT IXNETWORK=1": refused("CHECKOUT is not a folder"),
     "make upstream SONIC_MGMT=CHECKOUT IXNETWORK=1 HABITS=sends-what-was-held TESTS=test_multidut_pfcwd_all_to_all":
@@ -226,6 +228,7 @@ TRIED: dict[str, Way] = {
     # docs/upstream.md
     "make overlay SONIC_MGMT=CHECKOUT": refused("CHECKOUT"),
     "make overlay SONIC_MGMT=CHECKOUT SERIES=core-1": refused("CHECKOUT"),
+    "make overlay SONIC_MGMT=CHECKOUT SERIES=core": refused("CHECKOUT"),
     "make series-check SONIC_MGMT=CHECKOUT": refused("CHECKOUT"),
     "make reports-wheel": Way(says=("sonic_mgmt_pfc_reports-", "-py3-none-any.whl")),
     "python3 -m pytest -c pytest.ini --inventory ../ansible/<inventory> --host-pattern all --testbed <name>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -30,7 +31,7 @@ from scripts.upstream.table import (
 from scripts.upstream.tree import COPIED, OVER_SSH, changed_in, copy_tree, find_tree, functions_of, state_of
 from tests.common.clone import ROOT
 from tests.common.pfc.record.verdict import Status
-from virtual_testbed.lab_files.description import virtual_testbeds
+from virtual_testbed.lab_files.description import load_testbed, virtual_testbeds
 from virtual_testbed.sonic.factory import factory_config
 from virtual_testbed.sonic.minigraph import tables_of
 from virtual_testbed.sonic.profile import load_profile
@@ -39,7 +40,7 @@ from virtual_testbed.supervision.endpoints import Endpoints
 
 TEST = "snappi_tests/pfc/test_x.py::test_y[3-100.0]"
 ANOTHER = "snappi_tests/pfc/test_x.py::test_z"
-TRACES = command.Traces(True, ["a.yml"], ["x"])
+TRACES = command.Traces(True, ["a.yml"], ["x"], [])
 FILES = {
     "tests/snappi_tests/pfc/test_x.py": "import pytest\n\n\ndef test_y():\n    pass\n\n\ndef helper():\n    pass\n",
     "tests/snappi_tests/pfcwd/test_w.py": "def test_w():\n    pass\n",
@@ -68,6 +69,7 @@ def fixture_checkout(tmp_path: Path) -> Path:
 
 @pytest.fixture(name="lab")
 def fixture_lab(tmp_path: Path) -> Endpoints:
+    (tmp_path / "testbed.yaml").write_text("- conf-name: vtb-x\n  topo: tgen-t0-32\n", encoding="utf-8")
     return Endpoints("vtb-x", "http://127.0.0.1:1", "127.0.0.1:2", "virtual", "http://127.0.0.1:1/clock",
                      tmp_path / "testbed.yaml", tmp_path / "vtb", tmp_path / "none",
                      {"dut": SimpleNamespace(ssh_port=2222)}, ())
@@ -251,12 +253,49 @@ def test_their_pytest_gets_their_settings_and_nothing_of_ours(tmp_path: Path, la
     assert found["GRPC_ENABLE_FORK_SUPPORT"] == "0", "what Ansible forks would hang now and then"
     assert found["UPSTREAM_TESTS"] == "a,b" and found["VIRTUAL_TESTBED_CLOCK"] == "http://127.0.0.1:1/clock"
     words = their_command(run, lab, "vtb")
-    assert "plain_otg" in words and "plain_otg" in stand_ins(run)[1]
-    alone = replace(run, ixnetwork=True)
-    assert "plain_otg" not in their_command(alone, lab, "vtb"), "IxNetwork has statistics"
-    assert stand_ins(alone) == [
-        "Ansible's dut_basic_facts, interface_facts, minigraph_facts, sonic_basic_facts, wait_for"]
     assert words[-3:] == ["--pfc-same-generator", "snappi_tests/pfc", "snappi_tests/pfcwd"]
+
+
+def test_the_testbed_has_the_name_that_their_tests_have_for_it(tmp_path: Path, lab: Endpoints) -> None:
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path)
+    assert "../ansible/vtb-x.yaml" in their_command(run, lab, "vtb")
+    lab.testbed_file.write_text("- conf-name: vtb-x\n  topo: x\n  sonic_mgmt_name: theirs\n", encoding="utf-8")
+    words = their_command(run, lab, "vtb")
+    assert words[words.index("--testbed_file") + 1:][:3] == ["../ansible/theirs.yaml", "--testbed", "theirs"]
+
+
+@pytest.mark.parametrize("ixnetwork", [False, True])
+def test_what_is_loaded_is_what_is_said(tmp_path: Path, lab: Endpoints, ixnetwork: bool) -> None:
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path, ixnetwork=ixnetwork)
+    words = their_command(run, lab, "vtb")
+    loaded = [word for option, word in itertools.pairwise(words) if option == "-p"]
+    said = stand_ins(run)
+    assert said[0] == "Ansible's wait_for" and len(said) == 1 + len(loaded)
+    assert all(text.endswith(f" ({plugin})") for text, plugin in zip(said[1:], loaded))
+    assert ("plain_otg" in loaded) is not ixnetwork, "IxNetwork has statistics"
+    assert any("nnpy" in text for text in said), "an empty package is one too"
+    assert stand_ins(replace(run, suites=OVER_SSH)) == [*said, "the PTF container (ptf_host)"]
+
+
+def test_no_module_of_theirs_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "ansible/library").mkdir(parents=True)
+    (tmp_path / "ansible/library/interface_facts.py").touch()
+    assert running.replaced_modules(tmp_path) == []
+    (tmp_path / "ansible/library/wait_for.py").touch()
+    assert running.replaced_modules(tmp_path) == ["wait_for"], "which is Ansible's own today"
+
+
+def test_every_run_has_minigraphs(tmp_path: Path, lab: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    """sonic-mgmt's `minigraph_facts` reads them."""
+    steps: list[str] = []
+    monkeypatch.setattr(running, "read_endpoints", lambda folder: lab)
+    monkeypatch.setattr(running, "write_lab", lambda *arguments: steps.append("lab"))
+    for name in ("shut_unused_ports", "write_minigraphs"):
+        monkeypatch.setattr(running, name, lambda _, name=name: steps.append(name))
+    monkeypatch.setattr(running, "_run", lambda *arguments: steps.append("tests"))
+    run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path)
+    running.run_theirs(run, tmp_path, lambda row: None)
+    assert steps == ["shut_unused_ports", "write_minigraphs", "lab", "tests"]
 
 
 def test_tests_are_those_for_the_number_of_switches(tmp_path: Path, lab: Endpoints) -> None:
@@ -270,7 +309,7 @@ def test_tests_are_those_for_the_number_of_switches(tmp_path: Path, lab: Endpoin
 def test_a_host_in_the_place_of_a_ptf_container_is_for_tests_over_ssh(tmp_path: Path, lab: Endpoints) -> None:
     run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path)
     with running.plain_host(run, lab) as port:
-        assert port is None and not list(tmp_path.iterdir())
+        assert port is None and not (tmp_path / running.PTF_LOG).exists()
 
 
 def test_without_such_a_host_the_lab_has_none(tmp_path: Path, lab: Endpoints, capsys: pytest.CaptureFixture[str],
@@ -309,9 +348,21 @@ def test_ports_without_a_cable_are_those_of_no_link() -> None:
     assert testbeds["vtb-t0"] == {}, "all of them have a cable"
     two = testbeds["vms-snappi-sonic-multidut"]
     assert list(two) == ["sonic-s6100-dut1", "sonic-s6100-dut2"]
+    assert two == testbeds["vms-snappi-sonic-multidut-400g"], "cabled alike"
     assert all(len(ports) == 60 for ports in two.values()), "six of 66 have one"
     used = {"Ethernet0", "Ethernet64", "Ethernet68", "Ethernet72", "Ethernet76", "Ethernet124"}
     assert not any(used & set(ports) for ports in two.values()), "and these are not shut"
+
+
+def test_the_lab_of_400g_has_the_names_and_cables_of_the_other_and_one_speed() -> None:
+    """sonic-mgmt's items for 400G want ports of that speed at the same places, under the same names."""
+    one, other = (load_testbed(f"vms-snappi-sonic-multidut{more}", TESTBED_FILE) for more in ("", "-400g"))
+    assert [switch.name for switch in other.switches] == [switch.name for switch in one.switches]
+    assert [(link.switch, link.switch_port) for link in other.generator_links] == [
+        (link.switch, link.switch_port) for link in one.generator_links]
+    assert {link.speed_mbps for link in other.generator_links} == {400_000}
+    assert {link.speed_mbps for link in one.generator_links} == {100_000, 400_000}
+    assert other.entry["sonic_mgmt_name"] == one.name and other.inv_name != one.inv_name
 
 
 def session_of(*rows: OutcomeRow, planned: int = 0, ended: int | None = 0) -> UpstreamSession:
@@ -359,7 +410,8 @@ def test_the_report_says_what_was_run(checkout: Path, tmp_path: Path, capsys: py
     said = capsys.readouterr().out
     assert status == 1 and "1 passed, 1 failed of 2 after 100 s" in said and "pause-ignored" in said
     assert "unchanged (git status before and after)" in said and "restart the switch or its services: 1 tests" in said
-    assert "in the copy of it that was run: a.yml changed, and in the place of its own: x (docs/" in said
+    assert "\nof its own files, changed in the copy that was run: a.yml; Ansible modules replaced: none\n" in said
+    assert "\nin the place of something else: x (docs/other-suites.md)\n" in said
     assert "counted by: grep -c '\"result\": \"passed\"' " in said
     report = json.loads((tmp_path / command.REPORT).read_text(encoding="utf-8"))
     assert report["unchanged"] and [row["result"] for row in report["tests"]] == [FAILED, PASSED]

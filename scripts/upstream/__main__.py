@@ -26,7 +26,7 @@ from scripts.suite import DEPLOY_LOG, EXIT_STATUS, PYTEST_LOG
 from scripts.testbeds import Failure, catch_signals, deploy, environment, shown, step, virtual_testbed
 from scripts.upstream.options import REPORT, UpstreamRequest, check, parse
 from scripts.upstream.python_3_12 import environment_of_theirs
-from scripts.upstream.running import OUTCOMES, TheirRun, run_theirs, stand_ins, why_none
+from scripts.upstream.running import OUTCOMES, TheirRun, replaced_modules, run_theirs, stand_ins, why_none
 from scripts.upstream.table import (
     FAILED, PASSED, UpstreamSession, OutcomeRow, counts, one_line, short, table,
 )
@@ -41,12 +41,25 @@ class Traces(NamedTuple):
     Attributes:
         is_same: whether the checkout is as it was before.
         changed_in_copy: files of the checkout that differ in the copy that was run, or are missing there.
-        stand_ins: what took the place of something of sonic-mgmt's own.
+        stand_ins: what took the place of something else.
+        replaced: sonic-mgmt's Ansible modules that were not the ones to run.
     """
 
     is_same: bool
     changed_in_copy: Sequence[str]
     stand_ins: Sequence[str]
+    replaced: Sequence[str]
+
+    def lines(self) -> list[str]:
+        """For the terminal: what was changed, and what was put in the place of something."""
+        return [f"of its own files, changed in the copy that was run: {listed(self.changed_in_copy)}; Ansible modules"
+                f" replaced: {listed(self.replaced)}",
+                f"in the place of something else: {listed(self.stand_ins, '; ')} (docs/other-suites.md)"]
+
+
+def listed(names: Sequence[str], between: str = ", ") -> str:
+    """Names in a line; `none` where there are none."""
+    return between.join(names) or "none"
 
 
 def upstream(options: argparse.Namespace) -> int:
@@ -70,7 +83,8 @@ def upstream(options: argparse.Namespace) -> int:
         run = their_run(wanted, copy, python, folder)
         session = measure(options, wanted, run)
         changed = changed_in(copy, wanted.tree)
-    traces = Traces(state_of(wanted.tree) == before, changed, stand_ins(run))
+        replaced = replaced_modules(copy)
+    traces = Traces(state_of(wanted.tree) == before, changed, stand_ins(run), replaced)
     return conclude(options, wanted, session, folder, traces, time.monotonic() - began)
 
 
@@ -118,10 +132,8 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
     compared = "size and time of its files" if wanted.tree.commit() == NO_GIT else "git status"
     kept = f"unchanged ({compared} before and after)" if traces.is_same else "CHANGED while the tests ran"
     count = "; ".join(f"grep -c '\"result\": \"{result}\"' {shown(folder / OUTCOMES)}" for result in (PASSED, FAILED))
-    changed = ", ".join(traces.changed_in_copy) or "nothing"
     lines = [table(rows), "", f"sonic-mgmt: {wanted.tree.folder}, {wanted.tree.commit()}; {kept}",
-             f"in the copy of it that was run: {changed} changed, and in the place of its own:"
-             f" {'; '.join(traces.stand_ins)} (docs/other-suites.md)",
+             *traces.lines(),
              f"testbed: {options.testbed}{spoken(wanted.habits)}, {', '.join(options.fault) or 'no fault'}"]
     if session.left_out:
         lines.append(f"left out, since they restart the switch or its services: {len(session.left_out)} tests"
@@ -134,6 +146,7 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
               "unchanged": traces.is_same,
               "changed_in_copy": traces.changed_in_copy,
               "stand_ins": traces.stand_ins,
+              "replaced": traces.replaced,
               "seconds": round(seconds),
               "left_out": session.left_out,
               "tests": [asdict(row) for row in rows]}

@@ -39,8 +39,8 @@ def find_python(given: str) -> Path:
     for candidate in _candidates():
         if version_of(candidate) == WANTED:
             return Path(candidate)
-    raise Refusal(f"{WHY}, and there is none here, neither on the PATH nor in ~/.pyenv: install it, or name it with"
-                  " --python")
+    raise Refusal(f"{WHY}, and there is none here, neither on the PATH nor in ~/.pyenv: install it, or name it:"
+                  " `make upstream PYTHON_3_12=<a program>`, or --python")
 
 
 def _candidates() -> Iterator[str]:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import yaml
-
 from scripts import testbeds
 from scripts.against_sonic.minigraph import MINIGRAPH, minigraph
 from scripts.qualifying.progress import ItemEvents
@@ -24,7 +22,7 @@ from scripts.upstream.tree import OVER_SSH, SUITES
 from tests.common.clone import ROOT
 from virtual_testbed.lab_files.description import Testbed, load_testbed
 from virtual_testbed.process import PARENT_VARIABLE
-from virtual_testbed.sonic_mgmt.checkout import ptf_name, write_lab
+from virtual_testbed.sonic_mgmt.checkout import entry_of, name_there, ptf_name, write_lab
 from virtual_testbed.sonic_mgmt.outcomes import FILE, NAMES
 from virtual_testbed.sonic_mgmt.ptf_host import MODULE, write_settings
 from virtual_testbed.sonic_mgmt.simulated_sleep import CLOCK
@@ -34,9 +32,13 @@ STAND_INS = ROOT / "virtual_testbed/sonic_mgmt"
 LIBRARY = STAND_INS / "library"
 OUTCOMES = "outcomes.jsonl"
 PTF_LOG = "ptf.log"
-PLUGINS = ("simulated_sleep", "outcomes")
-OVER_GRPC = ("plain_otg",)
-"""The plugins that are there where sonic-mgmt does not speak to IxNetwork."""
+PLUGINS = {
+    "simulated_sleep": "time.sleep and the clocks of sonic-mgmt's files",
+    "outcomes": "the package nnpy, an empty one",
+}
+"""What is loaded into their pytest, and in the place of what it puts something."""
+OVER_GRPC = {"plain_otg": "IxNetwork's statistics"}
+"""The same, where sonic-mgmt does not speak to IxNetwork."""
 ONE_SWITCH = "tgen"
 """Their marker of tests that need a switch and a traffic generator."""
 SEVERAL_SWITCHES = "multidut-tgen"
@@ -79,11 +81,11 @@ class TheirRun:
 def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
     """pytest, as their labs start it, from their `tests/`. `group`: their name of the lab's inventory."""
     topology = topology_of(run, lab)
-    plugins = PLUGINS if run.ixnetwork else PLUGINS + OVER_GRPC
-    return [str(run.python), "-m", "pytest", *(word for plugin in plugins for word in ("-p", plugin)),
+    name = name_there(lab)
+    return [str(run.python), "-m", "pytest", *(word for plugin in plugins_of(run) for word in ("-p", plugin)),
             "-c", "pytest.ini",
             "--inventory", f"../ansible/{group}", "--host-pattern", "all",
-            "--testbed_file", f"../ansible/{lab.name}.yaml", "--testbed", lab.name, "--topology", topology,
+            "--testbed_file", f"../ansible/{name}.yaml", "--testbed", name, "--topology", topology,
             "--assert", "plain", "--ignore-conditional-mark", "--skip_sanity", "--disable_loganalyzer",
             "--disable_memory_utilization", *run.options,
             *(suite.removeprefix("tests/") for suite in run.suites)]
@@ -92,15 +94,36 @@ def their_command(run: TheirRun, lab: Endpoints, group: str) -> list[str]:
 def topology_of(run: TheirRun, lab: Endpoints) -> str:
     """Their markers of tests that this lab is for, with commas; those over SSH are for T0, T1 or any."""
     if run.suites == OVER_SSH:
-        name = str(yaml.safe_load(lab.testbed_file.read_text(encoding="utf-8"))[0]["topo"])
-        return ",".join(["any", *(layer for layer in ("t0", "t1") if layer in name)])
+        topology = str(entry_of(lab)["topo"])
+        return ",".join(["any", *(layer for layer in ("t0", "t1") if layer in topology)])
     return ONE_SWITCH if len(lab.switches) == 1 else SEVERAL_SWITCHES
 
 
+def plugins_of(run: TheirRun) -> dict[str, str]:
+    """The plugins of a session, each with what it takes the place of."""
+    return PLUGINS if run.ixnetwork else {**PLUGINS, **OVER_GRPC}
+
+
 def stand_ins(run: TheirRun) -> list[str]:
-    """What takes the place of something of sonic-mgmt's own in a session: Ansible modules, and a view of statistics."""
-    modules = ", ".join(sorted(path.stem for path in LIBRARY.glob("*.py")))
-    return [f"Ansible's {modules}", *([] if run.ixnetwork else ["IxNetwork's statistics (plain_otg)"])]
+    """What takes the place of something else in a session: Ansible modules, what plugins put there, and a host."""
+    modules = [f"Ansible's {name}" for name in own_modules()]
+    host = ["the PTF container (ptf_host)"] if has_host(run) else []
+    return [*modules, *(f"{place} ({plugin})" for plugin, place in plugins_of(run).items()), *host]
+
+
+def has_host(run: TheirRun) -> bool:
+    """Whether the lab is to have a host in the place of a PTF container: for the tests over SSH."""
+    return run.suites == OVER_SSH
+
+
+def own_modules() -> list[str]:
+    """The Ansible modules that are found before all others of their names."""
+    return sorted(path.stem for path in LIBRARY.glob("*.py"))
+
+
+def replaced_modules(copy: Path) -> list[str]:
+    """Those of sonic-mgmt's Ansible modules of which another one is found first. `copy`: of the checkout."""
+    return [name for name in own_modules() if (copy / f"ansible/library/{name}.py").is_file()]
 
 
 def their_environment(run: TheirRun, lab: Endpoints, own: Mapping[str, str]) -> dict[str, str]:
@@ -171,8 +194,7 @@ def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], No
     """
     lab = read_endpoints(folder)
     shut_unused_ports(lab)
-    if run.suites == OVER_SSH:
-        write_minigraphs(lab)
+    write_minigraphs(lab)
     with plain_host(run, lab) as ptf_port:
         write_lab(run.copy, folder, run.ixnetwork, ptf_port)
         return _run(run, lab, meanwhile)
@@ -180,10 +202,8 @@ def run_theirs(run: TheirRun, folder: Path, meanwhile: Callable[[OutcomeRow], No
 
 @contextlib.contextmanager
 def plain_host(run: TheirRun, lab: Endpoints) -> Iterator[int | None]:
-    """The host in the place of a PTF container, for the tests over SSH; yields the port of its SSH server, None where
-    there is none.
-    """
-    if run.suites != OVER_SSH:
+    """The host in the place of a PTF container; yields the port of its SSH server, None where there is none."""
+    if not has_host(run):
         yield None
         return
     with TemporaryDirectory(prefix="ptf-") as folder:

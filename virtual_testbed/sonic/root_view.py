@@ -39,6 +39,8 @@ _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/
                  "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"}
 _GUARDED_PROC = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
 _HOST = Path("/run/host")
+_PYTHON = Path("/usr/bin/python")
+"""An image has it, and programs name it; a host need not."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,14 @@ class Layout:
         host_name: name of the switch.
         keep: folders of the host that must stay readable at their paths, wherever they are.
         has_own_network: interfaces and network settings are its own too, and its commands may change them.
+        python: what `/usr/bin/python` is, where the host has none; None: nothing.
     """
 
     root: Path
     host_name: str
     keep: tuple[Path, ...]
     has_own_network: bool = False
+    python: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -217,7 +221,12 @@ def _build(layout: Layout) -> None:
         mounts.bind(descriptor, target)
         mounts.make_writable(target)
     for target, descriptor in mixed.items():
-        _mount_mixed(target, descriptor)
+        _mount_mixed(target)
+        _bind_own(target, descriptor)
+    if layout.python is not None and not os.path.lexists(_PYTHON):
+        _mount_mixed(str(_PYTHON.parent))
+        _PYTHON.symlink_to(layout.python)
+        mounts.make_read_only(str(_PYTHON.parent))
     _write_accounts(layout)
     for path, descriptor in sorted(keep.items()):
         path.mkdir(parents=True, exist_ok=True)
@@ -282,8 +291,9 @@ def _mount_devices(devices: dict[str, int]) -> None:
     mounts.mount("tmpfs", "/dev/shm", "tmpfs", mounts.MS_NOSUID | mounts.MS_NODEV, "mode=1777")
 
 
-def _mount_mixed(target: str, descriptor: int) -> None:
-    """A folder of links to the host's entries (below /run/host) with the switch's own `sonic` among them.
+def _mount_mixed(target: str) -> None:
+    """A folder of links to the host's entries (below /run/host), to which the switch's own can be added; one called
+    `sonic` is left out.
 
     Links and not binds: a mount per entry would be hundreds. A link of the host's is repeated as it is.
     """
@@ -292,6 +302,10 @@ def _mount_mixed(target: str, descriptor: int) -> None:
     for entry in os.scandir(host):
         if entry.name != "sonic":
             os.symlink(os.readlink(entry.path) if entry.is_symlink() else entry.path, Path(target, entry.name))
+
+
+def _bind_own(target: str, descriptor: int) -> None:
+    """The switch's own `sonic` in such a folder."""
     Path(target, "sonic").mkdir()
     mounts.bind(descriptor, Path(target, "sonic"))
     mounts.make_writable(Path(target, "sonic"))

@@ -115,7 +115,7 @@ def _layout(settings: Settings) -> root_view.Layout:
             Path(sys.prefix), Path(sys.base_prefix)}
     if settings.hwsku:
         keep.add(Path(settings.redis_socket).parent)
-    return root_view.Layout(settings.root, settings.hostname, tuple(sorted(keep)))
+    return root_view.Layout(settings.root, settings.hostname, tuple(sorted(keep)), python=settings.bin / "python")
 
 
 def prepare(settings: Settings) -> root_view.ViewDecision:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,9 @@ def write_lab(checkout: Path, folder: Path, ixnetwork: bool = False, ptf_port: i
         NoIxNetwork: it is to, and the testbed was brought up without.
     """
     found = read_endpoints(folder)
-    entry = yaml.safe_load(found.testbed_file.read_text(encoding="utf-8"))[0]
+    entry = entry_of(found)
+    name = name_there(found)
+    entry = {**entry, "conf-name" if "conf-name" in entry else "name": name}
     spoken_to = over_ixnetwork(entry) if ixnetwork else over_grpc(entry, found)
     lab = Path(entry["lab_folder"])
     group = entry["inv_name"]
@@ -63,18 +65,29 @@ def write_lab(checkout: Path, folder: Path, ixnetwork: bool = False, ptf_port: i
              if any(row.startswith(f"{port.switch},{port.switch_port},") for row in links.splitlines())]
     add_group(checkout / "ansible/files/graph_groups.yml", group)
     texts = {f"ansible/files/sonic_{group}_links.csv": links,
-             f"ansible/{found.name}.yaml": yaml.safe_dump([spoken_to], sort_keys=False),
-             f"tests/priority/{found.name}-lossless.json": priorities(found, LOSSLESS),
-             f"tests/priority/{found.name}-lossy.json": priorities(found, LOSSY),
-             f"tests/priority/{found.name}-all.json": priorities(found, tuple(sorted(LOSSLESS + LOSSY))),
-             f"tests/metadata/{found.name}.json": interfaces(found.name, ports),
-             f"tests/metadata/snappi_tests/{found.name}.json": interfaces(found.name, ports)}
-    for name, text in texts.items():
-        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        (checkout / name).write_text(text, encoding="utf-8")
-    for name in (found.name, *found.switches):
-        shutil.rmtree(checkout / "tests/_cache" / name, ignore_errors=True)
-    return [Path(name) for name in (*copies.values(), *texts)]
+             f"ansible/{name}.yaml": yaml.safe_dump([spoken_to], sort_keys=False),
+             f"tests/priority/{name}-lossless.json": priorities(name, found.switches, LOSSLESS),
+             f"tests/priority/{name}-lossy.json": priorities(name, found.switches, LOSSY),
+             f"tests/priority/{name}-all.json": priorities(name, found.switches, tuple(sorted(LOSSLESS + LOSSY))),
+             f"tests/metadata/{name}.json": interfaces(name, ports),
+             f"tests/metadata/snappi_tests/{name}.json": interfaces(name, ports)}
+    for path, text in texts.items():
+        (checkout / path).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / path).write_text(text, encoding="utf-8")
+    for zone in (name, *found.switches):
+        shutil.rmtree(checkout / "tests/_cache" / zone, ignore_errors=True)
+    return [Path(path) for path in (*copies.values(), *texts)]
+
+
+def entry_of(found: Endpoints) -> dict[str, Any]:
+    """The entry of a running testbed."""
+    entry: dict[str, Any] = yaml.safe_load(found.testbed_file.read_text(encoding="utf-8"))[0]
+    return entry
+
+
+def name_there(found: Endpoints) -> str:
+    """The testbed's name in a checkout: sonic-mgmt's tests may have one for it (`sonic_mgmt_name`), else its own."""
+    return str(entry_of(found).get("sonic_mgmt_name") or found.name)
 
 
 def add_group(file: Path, group: str) -> None:
@@ -121,9 +134,9 @@ def with_ptf(entry: dict[str, Any], found: Endpoints) -> dict[str, Any]:
     return {**entry, "ptf_image_name": "docker-ptf", "ptf": ptf_name(found)}
 
 
-def priorities(found: Endpoints, numbers: tuple[str, ...]) -> str:
-    """What test_pretest.py writes of the switches' priorities."""
-    return json.dumps({found.name: {switch: list(numbers) for switch in found.switches}}, indent=4)
+def priorities(name: str, switches: Iterable[str], numbers: tuple[str, ...]) -> str:
+    """What test_pretest.py writes of the switches' priorities. `name`: of the testbed."""
+    return json.dumps({name: {switch: list(numbers) for switch in switches}}, indent=4)
 
 
 def interfaces(name: str, ports: Sequence[OtgPort]) -> str:

@@ -1,4 +1,4 @@
-"""sonic-mgmt's own tests on a virtual testbed: the lab files, the stand-ins for its modules."""
+"""sonic-mgmt's own tests on a virtual testbed: the lab files, and what stands in for others."""
 import contextlib
 import json
 import socket
@@ -13,8 +13,7 @@ import yaml
 
 from virtual_testbed.sonic_mgmt import checkout as lab
 from virtual_testbed.sonic_mgmt import plain_otg, ptf_host
-from virtual_testbed.sonic_mgmt.library import (
-    dut_basic_facts, interface_facts, minigraph_facts, sonic_basic_facts, wait_for)
+from virtual_testbed.sonic_mgmt.library import wait_for
 from virtual_testbed.supervision.endpoints import Endpoints, OtgPort
 
 GROUPS = "---\n  - lab\n  - snappi-sonic\n"
@@ -25,14 +24,6 @@ dut,Ethernet8,snappi-b,Card1/Port2
 dut,Ethernet12,snappi-a,Card1/Port1
 another,Ethernet4,snappi-a,Card1/Port2
 """
-TABLES = {
-    "DEVICE_METADATA": {"localhost": {"platform": "x86_64-p", "hwsku": "sku", "mac": "00:11:22:33:44:55",
-                                      "type": "ToRRouter"}},
-    "MGMT_INTERFACE": {"eth0": {}, "eth0|192.0.2.9/24": {}}, "FEATURE": {"swss": {"state": "enabled"}},
-    "PORT": {"Ethernet8": {"alias": "Eth3", "speed": "100000"}, "Ethernet12": {"alias": "Eth4", "speed": "100000"}},
-    "VLAN": {"Vlan1000": {"vlanid": "1000"}}, "VLAN_MEMBER": {"Vlan1000|Ethernet8": {"tagging_mode": "untagged"}},
-    "VLAN_INTERFACE": {"Vlan1000": {}, "Vlan1000|192.168.0.1/21": {}, "Vlan1000|fc02:1000::1/64": {}},
-    "INTERFACE": {"Ethernet12": {}, "Ethernet12|10.0.0.0/31": {}}}
 
 
 @pytest.fixture(name="endpoints")
@@ -111,68 +102,30 @@ def test_a_lab_has_a_host_in_the_place_of_the_ptf_container(endpoints: Endpoints
     assert (Path(settings["programs"]) / "supervisorctl").is_file()
 
 
-def test_every_switch_has_priorities(endpoints: Endpoints) -> None:
-    two = replace(endpoints, switches={"dut1": SimpleNamespace(), "dut2": SimpleNamespace()})
-    assert json.loads(lab.priorities(two, lab.LOSSLESS)) == {"vtb-x": {"dut1": ["3", "4"], "dut2": ["3", "4"]}}, (
-        "as test_pretest.py writes of both")
+def test_every_switch_has_priorities() -> None:
+    assert json.loads(lab.priorities("vtb-x", ["dut1", "dut2"], lab.LOSSLESS)) == {
+        "vtb-x": {"dut1": ["3", "4"], "dut2": ["3", "4"]}}, "as test_pretest.py writes of both"
+
+
+@pytest.mark.parametrize("key", ["conf-name", "name"])
+def test_a_testbed_has_the_name_there_that_their_tests_have_for_it(endpoints: Endpoints, tmp_path: Path, key: str,
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "read_endpoints", lambda folder: endpoints)
+    assert lab.name_there(endpoints) == "vtb-x", "its own"
+    entry = yaml.safe_load(endpoints.testbed_file.read_text(encoding="utf-8"))[0]
+    del entry["conf-name"]
+    endpoints.testbed_file.write_text(yaml.safe_dump([{**entry, key: "vtb-x", "sonic_mgmt_name": "theirs"}]))
+    assert lab.name_there(endpoints) == "theirs"
+    written = lab.write_lab(tmp_path / "sm", tmp_path / "state")
+    assert not any("vtb-x" in str(name) for name in written)
+    there = yaml.safe_load((tmp_path / "sm/ansible/theirs.yaml").read_text())[0]
+    assert there[key] == "theirs" and {"conf-name", "name"} & set(there) == {key}
+    assert list(json.loads((tmp_path / "sm/tests/metadata/theirs.json").read_text())) == ["theirs"]
+    assert list(json.loads((tmp_path / "sm/tests/priority/theirs-all.json").read_text())) == ["theirs"]
 
 
 def test_a_switch_has_one_generator() -> None:
     assert lab.one_generator(LINKS) == LINKS.replace("dut,Ethernet12,snappi-a,Card1/Port1\n", "")
-
-
-def test_minigraph_facts_are_those_of_config_db() -> None:
-    found = minigraph_facts.facts(TABLES, "dut")
-    assert found["minigraph_vlans"] == {"Vlan1000": {"name": "Vlan1000", "vlanid": "1000", "members": ["Ethernet8"]}}
-    assert [(row["addr"], row["prefixlen"]) for row in found["minigraph_vlan_interfaces"]] == [
-        ("192.168.0.1", 21), ("fc02:1000::1", 64)]
-    assert found["minigraph_interfaces"] == [{"attachto": "Ethernet12", "addr": "10.0.0.0", "prefixlen": 31,
-                                              "mask": "255.255.255.254", "subnet": "10.0.0.0/31",
-                                              "peer_addr": "10.0.0.1"}]
-    assert found["minigraph_port_indices"] == {"Ethernet8": 0, "Ethernet12": 1}
-    assert found["minigraph_port_alias_to_name_map"]["Eth3"] == "Ethernet8"
-    assert found["minigraph_mgmt_interface"] == {"alias": "eth0", "addr": "192.0.2.9", "prefixlen": "24",
-                                                 "mask": "255.255.255.0", "gwaddr": "192.0.2.1"}
-    assert found["minigraph_devices"]["dut"]["mgmt_addr"] == "192.0.2.9"
-    assert list(found["minigraph_ports"]) == ["Ethernet8", "Ethernet12"], "those with a VLAN or an address"
-
-
-@pytest.mark.parametrize("prefix, peer", [
-    ("10.0.0.1/31", "10.0.0.0"), ("10.0.0.5/30", "10.0.0.6"), ("10.0.0.6/30", "10.0.0.5"), ("10.0.0.9/24", "10.0.0.10"),
-    ("fc00::2/127", "fc00::3"), ("fc00::2/64", "fc00::3")])
-def test_the_peer_of_an_address(prefix: str, peer: str) -> None:
-    assert minigraph_facts.addresses([f"Ethernet0|{prefix}"])[0]["peer_addr"] == peer
-
-
-def test_a_switch_without_addresses_has_minigraph_facts() -> None:
-    found = minigraph_facts.facts({"DEVICE_METADATA": TABLES["DEVICE_METADATA"]}, "dut")
-    assert (found["minigraph_mgmt_interface"], found["dhcp_servers"], found["minigraph_ports"]) == (None, [], {})
-
-
-def test_basic_facts_are_those_of_config_db_and_the_image() -> None:
-    found = sonic_basic_facts.facts(TABLES, {"asic_type": "broadcom", "build_version": "b"}, "broadcom",
-                                    {"chassis": {"name": "c"}})
-    assert found["basic_facts"]["chassis"] == {"name": "c"}, "as in platform.json"
-    assert found["basic_facts"]["hwsku"] == "sku" and found["basic_facts"]["num_asic"] == 1
-    assert found["basic_facts"]["mgmt_interface"] == ["192.0.2.9/24"]
-    assert found["features"] == {"swss": {"state": "enabled"}} and found["versions"]["build_version"] == "b"
-
-
-def test_more_basic_facts_say_what_a_switch_is_not() -> None:
-    found = dut_basic_facts.facts(TABLES, {"kernel_version": "6.1.0-29-2-amd64", "branch": "202505"})
-    assert (found["release"], found["kernel_version"], found["hwsku"]) == ("202505", "6.1.0", "sku")
-    assert found["feature_status"] == {"swss": "enabled"}
-    assert not any(found[name] for name in ("is_multi_asic", "is_smartswitch", "is_chassis", "is_dpu"))
-
-
-def test_facts_of_interfaces_name_the_ports_whose_link_is_down(tmp_path: Path) -> None:
-    for port, state in (("Ethernet0", "up"), ("Ethernet4", "down")):
-        (tmp_path / port).mkdir()
-        for name, text in {"operstate": state, "address": "00:11", "mtu": "9100", "speed": "100000"}.items():
-            (tmp_path / port / name).write_text(f"{text}\n")
-    found = interface_facts.facts(tmp_path, ["Ethernet0", "Ethernet4", "Ethernet8"])
-    assert found["ansible_interface_link_down_ports"] == ["Ethernet4", "Ethernet8"]
-    assert found["ansible_interface_facts"]["Ethernet0"]["link"] is True
 
 
 @pytest.fixture(name="server")

@@ -80,9 +80,7 @@ RULES = [
         "virtual_testbed",
         ("virtual_testbed", "pfctest"),
         None,
-        only=(("minigraph_facts.py", ("ansible",)), ("sonic_basic_facts.py", ("ansible",)),
-              ("dut_basic_facts.py", ("ansible",)), ("interface_facts.py", ("ansible",)),
-              ("wait_for.py", ("ansible",)),  # Ansible modules, all of these
+        only=(("wait_for.py", ("ansible",)),  # an Ansible module
               ("simulated_sleep.py", ("ansible",))),  # a pytest plugin, where Ansible is what is run
     ),
     Rule(

@@ -98,11 +98,12 @@ class Deployed:
         """`folder` is the testbed's, `home` where Ansible may write."""
         self.folder, self._home = folder, home
         self._runtime = json.loads((folder / "runtime.json").read_text(encoding="utf-8"))
+        self.inventory = Path(self._runtime["inventory"])
         self.api = snappi.api(location=self._runtime["otg"]["url"])
 
     def play(self, playbook: str) -> str:
         """Output of a playbook of the project on this testbed."""
-        return run(BIN / "ansible-playbook", "-i", self.folder / "vtb", ROOT / "ansible" / playbook, "-e",
+        return run(BIN / "ansible-playbook", "-i", self.inventory, ROOT / "ansible" / playbook, "-e",
                    f"testbed_name={self.folder.name}", "-e", f"testbed_file={self.folder / 'testbed.yaml'}",
                    **self.ansible_settings())
 

@@ -31,7 +31,7 @@ def test_classic_entry(load):
 def test_all_virtual_testbeds_of_a_file(tmp_path):
     names = [testbed.name for testbed in virtual_testbeds(PROJECT)]
     assert names == ["vtb-t0", "vtb-chain", "vtb-t1", "vtb-t1-mismatch", "vtb-mixed", "vtb-t0-64x400g",
-                     "vms-snappi-sonic-multidut"], "in the file's order"
+                     "vms-snappi-sonic-multidut", "vms-snappi-sonic-multidut-400g"], "in the file's order"
     (tmp_path / "testbed.yaml").write_text("- conf-name: lab-1\n  virtual: false\n")
     assert virtual_testbeds(tmp_path / "testbed.yaml") == [], "hardware is none"
 
