@@ -25,6 +25,10 @@ LOSSLESS = ("3", "4")
 LOSSY = ("0", "1", "2", "5", "6")
 """The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switches."""
 
+PAUSE_DELAYS = {"0": True, "1023": True}
+"""After how many quanta a generator heeds a pause in sonic-mgmt's tests of headroom, and whether a switch holds what
+comes until then: what test_pretest.py has for the two platforms that it knows; a virtual switch holds that too."""
+
 
 class NoIxNetwork(Exception):
     """A testbed that has no API of IxNetwork; `str()` is one sentence."""
@@ -69,6 +73,7 @@ def write_lab(checkout: Path, folder: Path, ixnetwork: bool = False, ptf_port: i
              f"tests/priority/{name}-lossless.json": priorities(name, found.switches, LOSSLESS),
              f"tests/priority/{name}-lossy.json": priorities(name, found.switches, LOSSY),
              f"tests/priority/{name}-all.json": priorities(name, found.switches, tuple(sorted(LOSSLESS + LOSSY))),
+             f"tests/pfc_headroom_test_params/{name}.json": pause_delays(name, found.switches),
              f"tests/metadata/{name}.json": interfaces(name, ports),
              f"tests/metadata/snappi_tests/{name}.json": interfaces(name, ports)}
     for path, text in texts.items():
@@ -137,6 +142,11 @@ def with_ptf(entry: dict[str, Any], found: Endpoints) -> dict[str, Any]:
 def priorities(name: str, switches: Iterable[str], numbers: tuple[str, ...]) -> str:
     """What test_pretest.py writes of the switches' priorities. `name`: of the testbed."""
     return json.dumps({name: {switch: list(numbers) for switch in switches}}, indent=4)
+
+
+def pause_delays(name: str, switches: Iterable[str]) -> str:
+    """What test_pretest.py writes for the tests of headroom, where it knows the platform. `name`: of the testbed."""
+    return json.dumps({name: {switch: PAUSE_DELAYS for switch in switches}}, indent=4)
 
 
 def interfaces(name: str, ports: Sequence[OtgPort]) -> str:

@@ -52,7 +52,7 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
         zone.mkdir(parents=True)
     for _ in range(2):  # the second time replaces
         written = lab.write_lab(tmp_path / "sm", tmp_path / "state")
-    assert all((tmp_path / "sm" / name).is_file() for name in written) and len(written) == 10
+    assert all((tmp_path / "sm" / name).is_file() for name in written) and len(written) == 11
     assert [zone.exists() for zone in kept] == [False, False, True]
     assert (tmp_path / "sm/ansible/files/graph_groups.yml").read_text() == GROUPS + "  - vtb\n"
     entry = yaml.safe_load((tmp_path / "sm/ansible/vtb-x.yaml").read_text())[0]
@@ -67,6 +67,8 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
     more = json.loads((tmp_path / "sm/tests/metadata/vtb-x.json").read_text())["vtb-x"]
     assert more == {"dut": metadata}, "by which sonic-mgmt draws a port that is up"
     assert json.loads((tmp_path / "sm/tests/priority/vtb-x-all.json").read_text()) == {"vtb-x": {"dut": [*"0123456"]}}
+    delays = json.loads((tmp_path / "sm/tests/pfc_headroom_test_params/vtb-x.json").read_text())
+    assert delays == {"vtb-x": {"dut": {"0": True, "1023": True}}}
 
 
 def test_through_ixnetwork_the_api_server_is_the_testbeds(endpoints: Endpoints, tmp_path: Path,
