@@ -64,11 +64,12 @@ def check_place(checkout: Path, name: str | Path) -> None:
 def check_needs(checkout: Path, chosen: Sequence[SeriesChange], changes: Sequence[SeriesChange]) -> None:
     """Refuses changes where one that they build on is not there, nor among them."""
     names = [change.step.name for change in chosen]
-    for change in chosen:
-        missing = [need for need in change.needs if need not in names and not is_there(checkout, need, changes)]
-        if missing:
-            raise OverlayError(f"{change.step.name} builds on {', '.join(missing)}, which {checkout} has not (or not"
-                               f" all of it): copy SERIES={missing[0]} first")
+    needed = dict.fromkeys(need for change in chosen for need in change.needs if need not in names)
+    missing = [need for need in needed if not is_there(checkout, need, changes)]
+    if missing:
+        builds = "builds" if len(names) == 1 else "build"
+        raise OverlayError(f"{', '.join(names)} {builds} on {', '.join(missing)}, which {checkout} has not (or not"
+                           f" all of it): copy SERIES={missing[0]} first")
 
 
 def is_there(checkout: Path, name: str, changes: Sequence[SeriesChange]) -> bool:
@@ -143,11 +144,12 @@ def overlay_changes(checkout: Path, name: str, changes: Sequence[SeriesChange], 
     check_checkout(checkout, root)
     check_needs(checkout, chosen, changes)
     texts: dict[Path, bytes] = {}
+    evidence = read_evidence()
     for change in chosen:
         for file in (*change.all_files, document_of(change)):
             check_place(checkout, file)
         texts |= texts_of(root, change.all_files)
-        texts[document_of(change)] = plan_document(root, change, read_evidence()).encode()
+        texts[document_of(change)] = plan_document(root, change, evidence).encode()
     write(checkout, texts)
     return chosen
 

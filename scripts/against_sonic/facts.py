@@ -23,6 +23,8 @@ from virtual_testbed.tests.supervision.deployed import BIN, Deployed, brought_up
 
 PACKAGES = ("ipaddr", "jinja2", "lxml", "natsort", "netaddr", "PyYAML", "redis")
 """What the modules and sonic_py_common import."""
+BY_SWITCH = "by the switch's own packages"
+BY_OURS = "by this project's module"
 _ANSWER = re.compile(r"^(\S+) \| (SUCCESS|CHANGED|FAILED!|UNREACHABLE!)[^\n]*? => ", re.MULTILINE)
 _OWN = ROOT / "ansible/library"
 Facts = Mapping[str, Any]
@@ -34,16 +36,14 @@ class FactsModule:
 
     Attributes:
         arguments: as on Ansible's command line.
-        beside: the folder with this project's module of that name, which must return the same; None where it has none.
-        by_switch: whether it must return the same by the switch's own packages, without SONiC's.
+        has_ours: whether this project has a module of that name, which must return the same.
         expected: what must be among the facts, by CONFIG_DB.
         table: what CONFIG_DB must have, or the module fails, also on SONiC.
     """
 
     name: str
     arguments: str = ""
-    beside: Path | None = None
-    by_switch: bool = False
+    has_ours: bool = False
     expected: Callable[[Facts], Facts] = lambda config: {}
     table: str = "PORT"
 
@@ -103,18 +103,21 @@ def _minigraph(config: Facts) -> Facts:
                                     for name, row in config.get("DEVICE_NEIGHBOR", {}).items()}}
 
 
+def _ports(config: Facts) -> Facts:
+    return {"PORT": config["PORT"]}
+
+
 _HOST = "host={{ inventory_hostname }}"
 MODULES = (
-    FactsModule("sonic_basic_facts", by_switch=True, expected=_basic),
-    FactsModule("dut_basic_facts", by_switch=True, expected=lambda config: {"dut_basic_facts": {
+    FactsModule("sonic_basic_facts", expected=_basic),
+    FactsModule("dut_basic_facts", expected=lambda config: {"dut_basic_facts": {
         **_platform(config), "feature_status": _states(config), "num_asic": 1, "is_chassis": False}}),
-    FactsModule("config_facts", f"{_HOST} source=running", _OWN, True, lambda config: {"PORT": config["PORT"]}),
-    FactsModule("config_facts", f"{_HOST} source=persistent", _OWN, True, lambda config: {"PORT": config["PORT"]}),
-    FactsModule("feature_facts", by_switch=True, expected=lambda config: {"feature_facts": _states(config)}),
-    FactsModule("interface_facts", by_switch=True, expected=_interfaces),
-    FactsModule("minigraph_facts", _HOST, by_switch=True, expected=_minigraph),
-    FactsModule("vlan_facts", by_switch=True, expected=lambda config: {"ansible_vlan_facts": _vlans(config)},
-                table="VLAN"),
+    FactsModule("config_facts", f"{_HOST} source=running", has_ours=True, expected=_ports),
+    FactsModule("config_facts", f"{_HOST} source=persistent", has_ours=True, expected=_ports),
+    FactsModule("feature_facts", expected=lambda config: {"feature_facts": _states(config)}),
+    FactsModule("interface_facts", expected=_interfaces),
+    FactsModule("minigraph_facts", _HOST, expected=_minigraph),
+    FactsModule("vlan_facts", expected=lambda config: {"ansible_vlan_facts": _vlans(config)}, table="VLAN"),
 )
 """What is run. The others need what a virtual switch does not have: docs/real-sonic.md."""
 
@@ -159,17 +162,17 @@ class _Ansible:
         self._sonic_mgmt = sonic_mgmt
         self._python = python
 
-    def theirs(self, module: FactsModule) -> dict[str, Facts | str]:
-        """What sonic-mgmt's module says, by switch: facts, or why it failed."""
+    def by_sonic(self, module: FactsModule) -> dict[str, Facts | str]:
+        """What sonic-mgmt's module says by SONiC's packages, by switch: facts, or why it failed."""
         return self._theirs(module, "-e", f"ansible_python_interpreter={self._python}")
 
     def by_switch(self, module: FactsModule) -> dict[str, Facts | str]:
         """What it says by the switch's own packages."""
         return self._theirs(module)
 
-    def ours(self, module: FactsModule, folder: Path) -> dict[str, Facts | str]:
+    def ours(self, module: FactsModule) -> dict[str, Facts | str]:
         """What this project's module of that name says."""
-        return self._run(module, folder, [], ANSIBLE_MODULE_UTILS=str(ROOT / "ansible/module_utils"))
+        return self._run(module, _OWN, [], ANSIBLE_MODULE_UTILS=str(ROOT / "ansible/module_utils"))
 
     def _theirs(self, module: FactsModule, *words: str) -> dict[str, Facts | str]:
         return self._run(module, self._sonic_mgmt / "ansible/library", words,
@@ -195,26 +198,25 @@ def read_answers(printed: str) -> Iterator[tuple[str, Facts | str]]:
 
 
 def _compare(module: FactsModule, ansible: _Ansible, configs: Mapping[str, Facts], comparison: FactsComparison) -> None:
-    theirs = ansible.theirs(module)
-    ours = ansible.ours(module, module.beside) if module.beside else {}
-    by_switch = ansible.by_switch(module) if module.by_switch else {}
+    by_sonic = ansible.by_sonic(module)
+    others = {BY_SWITCH: ansible.by_switch(module)}
+    if module.has_ours:
+        others[BY_OURS] = ansible.ours(module)
     for switch in [switch for switch, config in configs.items() if module.table in config]:
         comparison.runs += 1
-        facts = theirs.get(switch, "no answer")
+        facts = by_sonic.get(switch, "no answer")
         if isinstance(facts, str):
             found = [f"sonic-mgmt's fails: {facts}"]
         else:
             comparison.facts += len(facts)
             found = list(_unexpected(facts, module.expected(configs[switch])))
-            if module.beside:
-                found += _beside(facts, ours.get(switch, "no answer"), "ours")
-            if module.by_switch:
-                found += _beside(facts, by_switch.get(switch, "no answer"), "by the switch's own packages it")
+            found += [f"{way}: {one}" for way, other in others.items()
+                      for one in _beside(facts, other.get(switch, "no answer"))]
         comparison.differences += [f"{switch} {module.name} {module.arguments}: {one}" for one in found]
 
 
-def _beside(theirs: Facts, ours: Facts | str, which: str) -> list[str]:
-    return [f"{which} fails: {ours}"] if isinstance(ours, str) else list(differences(theirs, ours))
+def _beside(facts: Facts, other: Facts | str) -> list[str]:
+    return [f"fails: {other}"] if isinstance(other, str) else list(differences(facts, other))
 
 
 def _unexpected(facts: Facts, expected: Facts) -> Iterator[str]:

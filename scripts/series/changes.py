@@ -208,8 +208,8 @@ def find_change(changes: Sequence[SeriesChange], name: str) -> SeriesChange:
 def find_changes(changes: Sequence[SeriesChange], name: str) -> list[SeriesChange]:
     """The changes that a name means, in their order: the one of that name, or all that have it with a number.
 
-    What lies between the numbered ones comes along: what they need, and builds on the first of them itself (`cases-7`
-    needs `watchdog`, which needs `cases-1`).
+    A change between them comes along, which one of them needs and which itself needs the first of them (`watchdog`:
+    `cases-7` needs it, and it needs `cases-1`).
 
     Raises:
         SeriesError: there is none.

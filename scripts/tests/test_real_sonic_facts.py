@@ -1,7 +1,6 @@
 """sonic-mgmt's modules for facts on virtual switches: how their answers are read and compared."""
 from __future__ import annotations
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -57,15 +56,16 @@ def test_differences(theirs, ours, found):
 
 
 class Answers:
-    """What a module and the one beside it say, by switch."""
+    """What a module and the one beside it say, by switch; by its own packages as by SONiC's, or `by_switch`."""
 
-    def __init__(self, theirs, ours=None, by_switch=None):
-        self._theirs, self._ours, self._by_switch = theirs, ours or {}, by_switch or {}
+    def __init__(self, by_sonic, ours=None, by_switch=None):
+        self._by_sonic, self._ours = by_sonic, ours or {}
+        self._by_switch = by_sonic if by_switch is None else by_switch
 
-    def theirs(self, module):
-        return self._theirs
+    def by_sonic(self, module):
+        return self._by_sonic
 
-    def ours(self, module, folder):
+    def ours(self, module):
         return self._ours
 
     def by_switch(self, module):
@@ -91,22 +91,22 @@ def test_what_a_module_returns_is_what_the_switch_has(answers, found):
 @pytest.mark.parametrize(("answers", "found"), [
     (Answers({"one": {"a": 1}}, {"one": {"a": 1}}), []),
     (Answers({"one": {"a": 1}}, {"one": {"a": 1, "b": 2}}), ["b: only here"]),
-    (Answers({"one": {"a": 1}}, {"one": "no file"}), ["ours fails: no file"])])
+    (Answers({"one": {"a": 1}}, {"one": "no file"}), ["fails: no file"])])
 def test_a_module_returns_what_the_one_beside_it_does(answers, found):
     comparison = FactsComparison()
-    facts._compare(FactsModule("config_facts", "x", Path()), answers, {"one": CONFIG}, comparison)
-    assert comparison.differences == [f"one config_facts x: {one}" for one in found]
+    facts._compare(FactsModule("config_facts", "x", has_ours=True), answers, {"one": CONFIG}, comparison)
+    assert comparison.differences == [f"one config_facts x: by this project's module: {one}" for one in found]
 
 
 @pytest.mark.parametrize(("by_switch", "found"), [
     ({"one": {"a": 1}}, []), ({"one": {"a": 2}}, ["a: there 1, here 2"]),
-    ({"one": "no module named x"}, ["by the switch's own packages it fails: no module named x"]),
-    ({}, ["by the switch's own packages it fails: no answer"])])
+    ({"one": "no module named x"}, ["fails: no module named x"]),
+    ({}, ["fails: no answer"])])
 def test_a_module_returns_the_same_by_the_switchs_own_packages(by_switch, found):
     comparison = FactsComparison()
     answers = Answers({"one": {"a": 1}}, by_switch=by_switch)
-    facts._compare(FactsModule("config_facts", "x", by_switch=True), answers, {"one": CONFIG}, comparison)
-    assert comparison.differences == [f"one config_facts x: {one}" for one in found]
+    facts._compare(FactsModule("config_facts", "x"), answers, {"one": CONFIG}, comparison)
+    assert comparison.differences == [f"one config_facts x: by the switch's own packages: {one}" for one in found]
 
 
 def test_a_module_is_left_out_where_a_switch_has_nothing_for_it():

@@ -24,7 +24,7 @@ from scripts.testbeds import TESTBED_FILE, Failure, Refusal, files_of
 from scripts.upstream import __main__ as command
 from scripts.upstream import python_3_12, running
 from scripts.upstream.options import EXAMPLES, UpstreamRequest, check, parser
-from scripts.upstream.running import TheirRun, stand_ins, their_command, their_environment, unused_ports
+from scripts.upstream.running import TheirRun, taken_places, their_command, their_environment, unused_ports
 from scripts.upstream.table import (
     ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, OutcomeRow, UpstreamSession, counts, one_line, table,
 )
@@ -269,12 +269,12 @@ def test_what_is_loaded_is_what_is_said(tmp_path: Path, lab: Endpoints, ixnetwor
     run = TheirRun(tmp_path / "copy", tmp_path / "env/bin/python", (), tmp_path, ixnetwork=ixnetwork)
     words = their_command(run, lab, "vtb")
     loaded = [word for option, word in itertools.pairwise(words) if option == "-p"]
-    said = stand_ins(run)
+    said = taken_places(run)
     assert said[0] == "Ansible's wait_for" and len(said) == 1 + len(loaded)
     assert all(text.endswith(f" ({plugin})") for text, plugin in zip(said[1:], loaded))
     assert ("plain_otg" in loaded) is not ixnetwork, "IxNetwork has statistics"
     assert any("nnpy" in text for text in said), "an empty package is one too"
-    assert stand_ins(replace(run, suites=OVER_SSH)) == [*said, "the PTF container (ptf_host)"]
+    assert taken_places(replace(run, suites=OVER_SSH)) == [*said, "the PTF container (ptf_host)"]
 
 
 def test_no_module_of_theirs_is_replaced(tmp_path: Path) -> None:
@@ -410,8 +410,9 @@ def test_the_report_says_what_was_run(checkout: Path, tmp_path: Path, capsys: py
     said = capsys.readouterr().out
     assert status == 1 and "1 passed, 1 failed of 2 after 100 s" in said and "pause-ignored" in said
     assert "unchanged (git status before and after)" in said and "restart the switch or its services: 1 tests" in said
-    assert "\nof its own files, changed in the copy that was run: a.yml; Ansible modules replaced: none\n" in said
-    assert "\nin the place of something else: x (docs/other-suites.md)\n" in said
+    assert "\nits files that differ in the copy that was run: a.yml;" in said
+    assert "; its Ansible modules that were replaced: none\n" in said
+    assert "\nreplaced by something of this project: x (docs/other-suites.md)\n" in said
     assert "counted by: grep -c '\"result\": \"passed\"' " in said
     report = json.loads((tmp_path / command.REPORT).read_text(encoding="utf-8"))
     assert report["unchanged"] and [row["result"] for row in report["tests"]] == [FAILED, PASSED]

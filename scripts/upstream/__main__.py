@@ -26,7 +26,7 @@ from scripts.suite import DEPLOY_LOG, EXIT_STATUS, PYTEST_LOG
 from scripts.testbeds import Failure, catch_signals, deploy, environment, shown, step, virtual_testbed
 from scripts.upstream.options import REPORT, UpstreamRequest, check, parse
 from scripts.upstream.python_3_12 import environment_of_theirs
-from scripts.upstream.running import OUTCOMES, TheirRun, replaced_modules, run_theirs, stand_ins, why_none
+from scripts.upstream.running import OUTCOMES, TheirRun, replaced_modules, run_theirs, taken_places, why_none
 from scripts.upstream.table import (
     FAILED, PASSED, UpstreamSession, OutcomeRow, counts, one_line, short, table,
 )
@@ -41,20 +41,20 @@ class Traces(NamedTuple):
     Attributes:
         is_same: whether the checkout is as it was before.
         changed_in_copy: files of the checkout that differ in the copy that was run, or are missing there.
-        stand_ins: what took the place of something else.
+        taken_places: in the place of what this project put something of its own.
         replaced: sonic-mgmt's Ansible modules that were not the ones to run.
     """
 
     is_same: bool
     changed_in_copy: Sequence[str]
-    stand_ins: Sequence[str]
+    taken_places: Sequence[str]
     replaced: Sequence[str]
 
     def lines(self) -> list[str]:
-        """For the terminal: what was changed, and what was put in the place of something."""
-        return [f"of its own files, changed in the copy that was run: {listed(self.changed_in_copy)}; Ansible modules"
-                f" replaced: {listed(self.replaced)}",
-                f"in the place of something else: {listed(self.stand_ins, '; ')} (docs/other-suites.md)"]
+        """For the terminal: which of sonic-mgmt's files are others, and what was replaced."""
+        return [f"its files that differ in the copy that was run: {listed(self.changed_in_copy)}; its Ansible modules"
+                f" that were replaced: {listed(self.replaced)}",
+                f"replaced by something of this project: {listed(self.taken_places, '; ')} (docs/other-suites.md)"]
 
 
 def listed(names: Sequence[str], between: str = ", ") -> str:
@@ -84,7 +84,7 @@ def upstream(options: argparse.Namespace) -> int:
         session = measure(options, wanted, run)
         changed = changed_in(copy, wanted.tree)
         replaced = replaced_modules(copy)
-    traces = Traces(state_of(wanted.tree) == before, changed, stand_ins(run), replaced)
+    traces = Traces(state_of(wanted.tree) == before, changed, taken_places(run), replaced)
     return conclude(options, wanted, session, folder, traces, time.monotonic() - began)
 
 
@@ -145,7 +145,7 @@ def conclude(options: argparse.Namespace, wanted: UpstreamRequest, session: Upst
               "testbed": options.testbed, "faults": options.fault, "habits": wanted.habits, "suites": wanted.suites,
               "unchanged": traces.is_same,
               "changed_in_copy": traces.changed_in_copy,
-              "stand_ins": traces.stand_ins,
+              "taken_places": traces.taken_places,
               "replaced": traces.replaced,
               "seconds": round(seconds),
               "left_out": session.left_out,

@@ -34,9 +34,9 @@ OUTCOMES = "outcomes.jsonl"
 PTF_LOG = "ptf.log"
 PLUGINS = {
     "simulated_sleep": "time.sleep and the clocks of sonic-mgmt's files",
-    "outcomes": "the package nnpy, an empty one",
+    "outcomes": "the package nnpy, by an empty one",
 }
-"""What is loaded into their pytest, and in the place of what it puts something."""
+"""What is loaded into their pytest, and what each replaces."""
 OVER_GRPC = {"plain_otg": "IxNetwork's statistics"}
 """The same, where sonic-mgmt does not speak to IxNetwork."""
 ONE_SWITCH = "tgen"
@@ -100,12 +100,12 @@ def topology_of(run: TheirRun, lab: Endpoints) -> str:
 
 
 def plugins_of(run: TheirRun) -> dict[str, str]:
-    """The plugins of a session, each with what it takes the place of."""
+    """The plugins of a session, each with what it replaces."""
     return PLUGINS if run.ixnetwork else {**PLUGINS, **OVER_GRPC}
 
 
-def stand_ins(run: TheirRun) -> list[str]:
-    """What takes the place of something else in a session: Ansible modules, what plugins put there, and a host."""
+def taken_places(run: TheirRun) -> list[str]:
+    """In the place of what a session has something of this project: Ansible's modules, what plugins replace, a host."""
     modules = [f"Ansible's {name}" for name in own_modules()]
     host = ["the PTF container (ptf_host)"] if has_host(run) else []
     return [*modules, *(f"{place} ({plugin})" for plugin, place in plugins_of(run).items()), *host]

@@ -3,7 +3,8 @@
 sonic-mgmt reads its labs from files of the checkout. All of these are new files, but for the list of labs, which gets
 one line more, as for every lab. A switch has one traffic generator there, its first: of several sonic-mgmt's
 `get_peer_snappi_chassis` takes any, and its older tests a port that may be on another. Facts that sonic-mgmt keeps of
-an earlier run (`tests/_cache`) are removed: ports and addresses are new each time.
+an earlier run (`tests/_cache`) are removed: ports and addresses are new each time. Nothing is written on the switches:
+`minigraph_facts` of sonic-mgmt reads `/etc/sonic/minigraph.xml` there, which `make upstream` writes.
 """
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ from virtual_testbed.supervision.endpoints import Endpoints, OtgPort, read_endpo
 
 GENERATOR_NAMES = ("snappi", "ixia", "stc")
 """Of which the name of a generator has one: how sonic-mgmt knows it."""
-LOSSLESS = ("3", "4")
-LOSSY = ("0", "1", "2", "5", "6")
+LOSSLESS = (3, 4)
+LOSSY = (0, 1, 2, 5, 6)
 """The priorities that the deployment configures, for which sonic-mgmt's test_pretest.py would ask the switches."""
 
 PAUSE_DELAYS = {"0": True, "1023": True}
@@ -50,8 +51,8 @@ def write_lab(checkout: Path, folder: Path, ixnetwork: bool = False, ptf_port: i
     found = read_endpoints(folder)
     entry = entry_of(found)
     name = name_there(found)
-    entry = {**entry, "conf-name" if "conf-name" in entry else "name": name}
     spoken_to = over_ixnetwork(entry) if ixnetwork else over_grpc(entry, found)
+    spoken_to["conf-name" if "conf-name" in entry else "name"] = name
     lab = Path(entry["lab_folder"])
     group = entry["inv_name"]
     copies = {found.inventory: f"ansible/{group}",
@@ -139,7 +140,7 @@ def with_ptf(entry: dict[str, Any], found: Endpoints) -> dict[str, Any]:
     return {**entry, "ptf_image_name": "docker-ptf", "ptf": ptf_name(found)}
 
 
-def priorities(name: str, switches: Iterable[str], numbers: tuple[str, ...]) -> str:
+def priorities(name: str, switches: Iterable[str], numbers: tuple[int, ...]) -> str:
     """What test_pretest.py writes of the switches' priorities. `name`: of the testbed."""
     return json.dumps({name: {switch: list(numbers) for switch in switches}}, indent=4)
 

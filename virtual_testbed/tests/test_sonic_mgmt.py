@@ -59,14 +59,14 @@ def test_a_testbed_becomes_a_lab_of_the_checkout(endpoints: Endpoints, tmp_path:
     assert (entry["ptf_image_name"], entry["tg_api_server"]) == ("docker-stc-api-server", "127.0.0.1:2")
     assert entry["clock_exact"] is False, "sonic-mgmt waits and calls, and time passes by that too"
     lossless = json.loads((tmp_path / "sm/tests/priority/vtb-x-lossless.json").read_text())
-    assert lossless == {"vtb-x": {"dut": ["3", "4"]}}
+    assert lossless == {"vtb-x": {"dut": [3, 4]}}
     metadata = json.loads((tmp_path / "sm/tests/metadata/snappi_tests/vtb-x.json").read_text())["vtb-x"]["dut"]
     assert metadata["asic_to_interface"] == {"null": ["Ethernet4", "Ethernet8"]}
     assert metadata["intf_status"]["Ethernet8"] == {"name": "Ethernet8", "admin_state": "up", "oper_state": "up",
                                                     "speed": "100G"}
     more = json.loads((tmp_path / "sm/tests/metadata/vtb-x.json").read_text())["vtb-x"]
     assert more == {"dut": metadata}, "by which sonic-mgmt draws a port that is up"
-    assert json.loads((tmp_path / "sm/tests/priority/vtb-x-all.json").read_text()) == {"vtb-x": {"dut": [*"0123456"]}}
+    assert json.loads((tmp_path / "sm/tests/priority/vtb-x-all.json").read_text()) == {"vtb-x": {"dut": [*range(7)]}}
     delays = json.loads((tmp_path / "sm/tests/pfc_headroom_test_params/vtb-x.json").read_text())
     assert delays == {"vtb-x": {"dut": {"0": True, "1023": True}}}
 
@@ -106,7 +106,7 @@ def test_a_lab_has_a_host_in_the_place_of_the_ptf_container(endpoints: Endpoints
 
 def test_every_switch_has_priorities() -> None:
     assert json.loads(lab.priorities("vtb-x", ["dut1", "dut2"], lab.LOSSLESS)) == {
-        "vtb-x": {"dut1": ["3", "4"], "dut2": ["3", "4"]}}, "as test_pretest.py writes of both"
+        "vtb-x": {"dut1": [3, 4], "dut2": [3, 4]}}, "as test_pretest.py writes of both"
 
 
 @pytest.mark.parametrize("key", ["conf-name", "name"])
