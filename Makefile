@@ -164,7 +164,7 @@ upstream: $(VENV)/.test-installed  ## run sonic-mgmt's own PFC tests on a virtua
 	@$(BIN)/python -m scripts.upstream '$(SONIC_MGMT)' $(if $(TESTS),--tests '$(TESTS)') $(if $(OPTIONS),--options='$(OPTIONS)') $(if $(FAULT),--fault '$(FAULT)') \
 	    $(if $(IXNETWORK),--ixnetwork) $(if $(HABITS),--habit '$(HABITS)') $(if $(OVER_SSH),--over-ssh) $(if $(PYTHON_3_12),--python '$(PYTHON_3_12)') --testbed '$(TESTBED)' $(if $(TESTBED_FILE),--testbed-file '$(TESTBED_FILE)')
 
-upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names, PYTHON_3_12=; RESUME=NAME goes on; JOIN='FOLDER FOLDER' makes one matrix of several
+upstream-score: $(VENV)/.test-installed  ## count which broken switches sonic-mgmt's own tests see: SONIC_MGMT=<checkout>, FAULTS=names, TESTS=names, PYTHON_3_12=; RESUME=NAME goes on; JOIN='PLACE PLACE' makes one matrix of several, INTO=STEM says where
 	@$(BIN)/python -m scripts.upstream.score $(if $(RESUME),--resume '$(RESUME)','$(SONIC_MGMT)') $(if $(TESTS),--tests '$(TESTS)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(PYTHON_3_12),--python '$(PYTHON_3_12)') $(if $(JOIN),--join $(JOIN)) $(if $(INTO),--into '$(INTO)')
 
 test: lint  ## lint, type check and the project's tests but for slow ones: some 7 minutes on 2 cores once all is installed

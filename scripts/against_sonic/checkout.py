@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NO_GIT = "no git"
+CHANGED = ", changed since"
 """In the place of a commit."""
 
 
@@ -28,7 +29,7 @@ class Checkout:
             return asked.stdout.strip() if asked.returncode == 0 else ""
         found = ask("log", "-1", "--format=%H of %cs")
         changed = ask("diff", "--name-only", "--diff-filter=M", "HEAD") if found else ""
-        return (found or NO_GIT) + (", changed since" if changed else "")
+        return (found or NO_GIT) + (CHANGED if changed else "")
 
 
 def checkout(repository: str, folder: str, landmark: str) -> Checkout:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from scripts.campaign.plan import Campaign
 from scripts.campaign.results import EntryResult, EntryVerdict
@@ -24,7 +25,7 @@ def write_page(
 ) -> Path:
     """Writes the page into the campaign's folder; returns its path. Arguments as of `table_lines`."""
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
-    style = (Path(html_report.__file__).parent / "report.css").read_text(encoding="utf-8")
+    style = Markup((Path(html_report.__file__).parent / "report.css").read_text(encoding="utf-8"))
     bad = list(not_as_declared(found))
     text = environment.get_template(TEMPLATE).render(
         campaign=campaign, about=about(campaign), title=title(score), style=style, columns=COLUMNS,

@@ -129,7 +129,7 @@ def test_a_matrix_is_read_as_it_was_written(tmp_path: Path) -> None:
     (",50.0,", ",soon,", "could not convert string to float: 'soon'"),
     (f",{SECOND.run}", "", "the row of no fault has not as many cells as there are columns"),
     (f",{SECOND.run}", ",", "the row of no fault does not say of what run a is"),
-    (f",{SECOND.run}", ",a; b", "zip() argument 2 is shorter")])
+    (f",{SECOND.run}", ",a; b", "the row of no fault has 2 runs, but not as many dates")])
 def test_a_file_that_is_no_matrix_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
     file = tmp_path / "a.csv"
     write_csv(matrix(SECOND, FAILED), file)
@@ -167,6 +167,25 @@ def test_it_joins_folders_and_what_was_joined_before(tmp_path: Path, capsys: pyt
     assert score.main(["--join", str(run), "--results", str(tmp_path / "results")]) == 0
     [folder] = (tmp_path / "results").iterdir()
     assert folder.name.startswith("upstream-score-joined-") and len(list(folder.glob("score.*"))) == 3
+    assert score.main(["--join", str(folder), str(run), "--into", str(tmp_path / "again")]) == 0
+    assert (tmp_path / "again.csv").read_text() == (folder / "score.csv").read_text(), "what was joined can be joined"
+    assert "&#34;" not in (tmp_path / "again.html").read_text(), "a style sheet has no entities"
+
+
+def test_a_report_that_was_cut_off_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write_run(tmp_path / "upstream-score-3", AUGUST, PASSED, FAILED)
+    report = next(run.glob("parts/*/*/upstream.json"))
+    report.write_text(report.read_text()[:20])
+    assert score.main(["--join", str(run), "--into", str(tmp_path / "x")]) != 0
+    assert f"{run} cannot be joined: what a part of it left cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("commit", ["no git", f"{AUGUST}, changed since"])
+def test_files_that_nobody_knows_are_not_joined(tmp_path: Path, commit: str,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [str(write_run(tmp_path / f"upstream-score-{number}", commit, PASSED, FAILED)) for number in (3, 4)]
+    assert score.main(["--join", *runs, "--into", str(tmp_path / "x")]) != 0
+    assert f"is of a checkout of which it says '{commit}'" in capsys.readouterr().err
 
 
 def test_a_matrix_with_holes_is_no_success(tmp_path: Path) -> None:
@@ -175,7 +194,9 @@ def test_a_matrix_with_holes_is_no_success(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words, said", [
-    (["somewhere", "--join", "x"], "--join measures nothing: leave the checkout, --tests, --faults and --resume out"),
+    (["somewhere", "--join", "x"], "--join measures nothing: leave the checkout, --tests, --faults, --python and"),
+    (["--join", "x", "--into", "x.csv"], "--into x.csv: name the files without their ending"),
+    (["--join", "x", "--into", "."], "--into .: name the files without their ending"),
     (["--tests", "a", "--join", "x"], "--join measures nothing"),
     (["--faults", "a", "--join", "x"], "--join measures nothing"),
     (["--resume", "a", "--join", "x"], "--join measures nothing"),

@@ -199,7 +199,8 @@ def test_what_cannot_be_planned_is_refused(checkout: Path, tmp_path: Path) -> No
     assert ended.returncode == REFUSED and ended.stderr == "error: --at-once is 0, it takes a number from 1 on\n"
     ended = typed("scripts.upstream.score", str(checkout), "--resume", "nix", "--results", str(tmp_path))
     assert ended.returncode == REFUSED
-    assert ended.stderr == "error: --resume goes on with what was begun, as it was: leave the checkout out\n"
+    assert ended.stderr == ("error: --resume goes on with what was begun, as it was: leave the checkout, --tests,"
+                            " --faults and --python out\n")
 
 
 def test_a_plan_is_read_as_it_was_written(planned: tuple[score.ScorePlan, Path]) -> None:

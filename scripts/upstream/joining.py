@@ -1,7 +1,8 @@
 """Joins what several runs of `make upstream-score` measured into one matrix, and reads a matrix that was joined before.
 
 A later cell counts before an earlier one, by the dates in their records, and one that was measured before one that was
-not. In which order the runs are named does not matter, but for cells of the same date: there the last one counts.
+not. A day without a time is older than any time of that day. In which order the runs are named does not matter, but for
+cells of the same date: there the last one counts.
 """
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from scripts.against_sonic.checkout import CHANGED, NO_GIT
 from scripts.campaign.entries import CampaignEntry
 from scripts.testbeds import Refusal
 from scripts.upstream.matrix import (
@@ -41,7 +43,7 @@ def read_csv(file: Path) -> Matrix:
                 raise ValueError(f"it has no column {', '.join(missing)}")
             tests = tuple(TEST + name for name in columns if name + OF_A_TEST in columns)
             return Matrix(tests, tuple(_row(cells, tests) for cells in reader), {})
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise Refusal(f"{file} is no matrix of an upstream-score: {error}") from error
 
 
@@ -71,6 +73,9 @@ def _origins(texts: Mapping[str, str], tests: Sequence[str]) -> dict[str, Origin
         return {}
     runs = texts[RUN_COLUMN].split(BETWEEN)
     others = [texts[name].split(BETWEEN) for name in (DATE_COLUMN, UPSTREAM_COLUMN, PROJECT_COLUMN, SECONDS_COLUMN)]
+    if any(len(other) != len(runs) for other in others):
+        raise ValueError(f"the row of {texts[FAULT_COLUMN]} has {len(runs)} runs, but not as many dates, commits and"
+                         " times")
     found = {}
     for run, date, upstream, project, seconds in zip(runs, *others, strict=True):
         name, _, own = run.partition(TESTS_OF)
@@ -88,10 +93,15 @@ def check_one_commit(named: Sequence[tuple[str, Matrix]]) -> None:
     Raises:
         Refusal: their tests may judge otherwise, so that they are no one matrix.
     """
+    runs = {origin.run for _, matrix in named for origin in matrix.origins}
     by_commit: dict[str, str] = {}
     for name, matrix in named:
         for origin in matrix.origins:
             by_commit.setdefault(origin.upstream, name)
+    unsure = [commit for commit in by_commit if commit == NO_GIT or commit.endswith(CHANGED)]
+    if unsure and len(runs) > 1:
+        raise Refusal(f"--join takes runs of one commit of sonic-mgmt: {by_commit[unsure[0]]} is of a checkout of which"
+                      f" it says '{unsure[0]}', so nobody knows whether its files are those of the others")
     if len(by_commit) > 1:
         each = ", ".join(f"{name} is of {commit}" for commit, name in by_commit.items())
         raise Refusal(f"--join takes runs of one commit of sonic-mgmt, whose tests may judge otherwise at another:"

@@ -264,9 +264,9 @@ class Matrix:
     def _own_commits(self) -> str:
         projects = [origin.project for origin in sorted(self.origins, key=lambda one: one.order)]
         known = [abbreviated(text) for text in dict.fromkeys(projects) if text != NOT_RECORDED]
-        left = projects.count(NOT_RECORDED)
+        left = sum(any(origin.project == NOT_RECORDED for origin in row.origins) for row in self.rows)
         unknown = f"of {left} switches it is {NOT_RECORDED}" if left else ""
-        return f"Commit of this project: {'; '.join(filter(None, [', '.join(known), unknown]))}."
+        return f"Commit of this project: {'; '.join(filter(None, [*known, unknown]))}."
 
     @property
     def _time(self) -> str:
@@ -326,7 +326,7 @@ def write_page(matrix: Matrix, file: Path) -> None:
                               trim_blocks=True, lstrip_blocks=True)
     environment.filters["abbreviated"] = abbreviated
     environment.filters["breakable"] = lambda name: Markup("_<wbr>").join(name.split("_"))
-    style = (Path(html_report.__file__).parent / "report.css").read_text(encoding="utf-8")
+    style = Markup((Path(html_report.__file__).parent / "report.css").read_text(encoding="utf-8"))
     page = environment.get_template(TEMPLATE).render(matrix=matrix, nothing=NOTHING, prefix=TEST, folder=FOLDER,
                                                      style=style)
     file.write_text(page + "\n", encoding="utf-8")

@@ -216,12 +216,21 @@ def carry_out(plan: ScorePlan, folder: Path, at_once: int, stop: StopSignal) -> 
 
 
 def matrix_in(place: Path) -> Matrix:
-    """What a run measured, or a matrix that was joined before, says.
+    """What a run measured, or a matrix that was joined before (its CSV, or the folder of it), says.
 
     Raises:
         Refusal: neither is there.
     """
-    return read_csv(place) if place.is_file() else matrix_of(load_plan(place), place)
+    joined = place / f"{STEM}{CSV}"
+    if place.is_file():
+        return read_csv(place)
+    if joined.is_file() and not (place / PLAN).exists():
+        return read_csv(joined)
+    plan = load_plan(place)
+    try:
+        return matrix_of(plan, place)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Refusal(f"{place} cannot be joined: what a part of it left cannot be read: {error}") from error
 
 
 def join_them(options: argparse.Namespace) -> int:
@@ -230,8 +239,10 @@ def join_them(options: argparse.Namespace) -> int:
     Raises:
         Refusal: they do not belong together, or the matrix cannot be written.
     """
-    if options.checkout or options.resume or options.faults or options.tests != parser().get_default("tests"):
-        raise Refusal("--join measures nothing: leave the checkout, --tests, --faults and --resume out")
+    if options.resume or _says_what_to_measure(options):
+        raise Refusal("--join measures nothing: leave the checkout, --tests, --faults, --python and --resume out")
+    if options.into and (options.into.is_dir() or options.into.suffix in (CSV, PAGE)):
+        raise Refusal(f"--into {options.into}: name the files without their ending, for instance docs/upstream-score")
     named = [(str(place), matrix_in(place)) for place in options.join]
     joined = join(named, FAULTS)
     for sentence in contradictions(named, joined):
@@ -246,6 +257,12 @@ def join_them(options: argparse.Namespace) -> int:
     for file in files:
         put(f"{shown(file)}\n", sys.stdout)
     return 0 if joined.is_whole else NOT_MEASURED
+
+
+def _says_what_to_measure(options: argparse.Namespace) -> bool:
+    """Whether an option is given that one which goes on, or joins, would not heed."""
+    is_default = options.tests == parser().get_default("tests")
+    return bool(options.checkout or options.faults or options.python or not is_default)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -267,8 +284,9 @@ def begin_or_resume(arguments: Sequence[str] | None, stop: StopSignal) -> int:
     results = options.results.resolve()
     if options.at_once < 1:
         raise Refusal(f"--at-once is {options.at_once}, it takes a number from 1 on")
-    if options.resume and options.checkout:
-        raise Refusal("--resume goes on with what was begun, as it was: leave the checkout out")
+    if options.resume and _says_what_to_measure(options):
+        raise Refusal("--resume goes on with what was begun, as it was: leave the checkout, --tests, --faults and"
+                      " --python out")
     if options.resume:
         plan = load_plan(results / options.resume)
     else:

@@ -13,7 +13,8 @@ from tests.common.pfc.cases.timing import (
 )
 from tests.common.pfc.cases.engine import unmet
 from tests.common.pfc.cases.timing_storms import (
-    STORM_NAMES, StormsRun, least_resumed, most_passed, most_passed_in_all, sender_let_go_s, times, validity,
+    STORM_NAMES, StormsRun, drains_in_time, least_resumed, most_passed, most_passed_in_all, sender_let_go_s, times,
+    validity,
 )
 from tests.common.pfc.model.pause_timer import Held, held_in_period
 from tests.common.pfc.model.response_time import RESPONSE_QUANTA, response_seconds
@@ -169,6 +170,15 @@ def test_light_background_leaves_more_of_the_line_to_flows_that_wait():
     parts = {3: Fraction(2, 5), 4: Fraction(2, 5), **dict.fromkeys((0, 1, 2, 5, 6), Fraction(1, 25))}
     run = dataclasses.replace(passing(100_000), parts=parts)
     assert (most_passed(run, TEST_STATS), most_passed_in_all(run, "storm 1")) == (12, 24), "frames"
+
+
+@pytest.mark.parametrize(("parts", "judged"), [
+    ({}, True), ({3: Fraction(1, 4), 4: Fraction(1, 4)}, True), ({3: Fraction(1, 10), 4: Fraction(2, 5)}, False),
+])
+def test_a_sender_of_a_light_priority_may_be_let_go_later(parts, judged):
+    """A quarter of the longest pause drains enough at 25 % of the line each, not at 10 % beside a heavier queue."""
+    run = dataclasses.replace(passing(100_000), parts=parts)
+    assert drains_in_time(run, TEST_STATS) == judged, f"parts {parts}"
 
 
 def test_a_flow_has_its_part_of_the_line_when_the_last_pause_has_lapsed():
