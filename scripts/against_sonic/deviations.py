@@ -43,8 +43,8 @@ def _version_here(status: int, output: str) -> tuple[int, str]:
 
 
 DEVIATIONS: tuple[OutputDeviation, ...] = (
-    OutputDeviation("show pfc(wd)?", "2026-11-24", "click prints the names of one option in another order in each run",
-                    _help_in_order),
+    OutputDeviation("show (pfc(wd)?|interfaces autoneg)", "2026-11-24",
+                    "click prints the names of one option in another order in each run", _help_in_order),
     OutputDeviation("sudo ecnconfig .*", "2026-11-25",
                     "a virtual switch says that its data plane knows no WRED and no ECN",
                     lambda status, output: (status, output.replace(f"{NOTE}\n", ""))),
