@@ -98,11 +98,16 @@ def divide(wanted: Mapping[int, Fraction], schedulers: Mapping[int, Scheduler]) 
 
 def divide_beside(config_db: ConfigDb, qos: PortQos, full: Collection[int], percent: int) -> dict[int, Fraction]:
     """Priority -> its part of the line while these have more than enough waiting, and all others that some DSCP value
-    reaches send so much of the line together: light ones get less than they send. Empty where the switch's schedulers
-    do not say it."""
+    reaches send so much of the line together: light ones get less than they send. One of the others whose scheduler
+    does not say it (queue 7 of SONiC's has none) is taken to get all that it sends. Empty where it does not follow of
+    these themselves."""
     others = qos.others(full)
     wanted = {priority: Fraction(percent, 100 * len(others)) for priority in others} | dict.fromkeys(full, Fraction(1))
-    try:
-        return divide(wanted, {priority: read_scheduler(config_db, qos, priority) for priority in wanted})
-    except QualificationError:
-        return {}
+    schedulers = dict.fromkeys(others, Scheduler(strict=True))
+    for priority in wanted:
+        try:
+            schedulers[priority] = read_scheduler(config_db, qos, priority)
+        except QualificationError:
+            if priority in full:
+                return {}
+    return divide(wanted, schedulers)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, read_schedulers
+from tests.common.pfc.cases.scheduler_shares import Scheduler, divide, divide_beside, read_schedulers
 from tests.common.pfc.model.errors import QualificationError
 from tests.common.pfc.model.qos import PortQos
 
@@ -68,3 +68,17 @@ def test_a_queue_whose_share_does_not_follow_is_refused(change, said):
     with pytest.raises(QualificationError) as raised:
         read_schedulers({**TABLES, **change}, QOS)
     assert said in str(raised.value), "the sentence names the table's row and what it has"
+
+
+@pytest.mark.parametrize(("weights", "parts"), [
+    ({3: 15, 4: 60, 0: 14}, {3: Fraction(1, 10), 4: Fraction(2, 5), 0: Fraction(1, 2)}),
+    ({3: 15, 4: 15, 0: 14}, {3: Fraction(1, 4), 4: Fraction(1, 4), 0: Fraction(1, 2)}),
+    ({3: 15, 4: 60}, {3: Fraction(1, 10), 4: Fraction(2, 5), 0: Fraction(1, 2)}),
+    ({3: 15, 0: 14}, {}),
+])
+def test_a_queue_beside_that_says_nothing_is_taken_to_get_all_that_it_sends(weights, parts):
+    """Half of the line for queue 0, by a weight that gives it more than that (where it has one) or by none."""
+    tables = {"QUEUE": {f"Ethernet0|{queue}": {"scheduler": f"s{queue}"} for queue in weights},
+              "SCHEDULER": {f"s{queue}": {"type": "DWRR", "weight": str(weight if queue else 100)}
+                            for queue, weight in weights.items()}}
+    assert divide_beside(tables, QOS, (3, 4), 50) == parts, f"weights {weights}"
