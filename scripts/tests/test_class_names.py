@@ -6,6 +6,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = ("ansible", "pfctest", "scripts", "sonic_mgmt_pfc", "test_reporting", "tests", "virtual_testbed")
 TEST_FOLDERS = ("tests", "unit_tests")
 TEST_MODULES = ("test_", "unit_test_", "conftest.py")
+SONICS = "swsscommon"
+"""A package of SONiC's: what stands in its place has the classes that SONiC's has."""
 
 
 def is_test(file):
@@ -24,7 +26,7 @@ def names_with_several_meanings(root):
     modules = {}
     for path in sorted(path for part in PARTS for path in (root / part).rglob("*.py")):
         file = path.relative_to(root)
-        if not is_test(file):
+        if not is_test(file) and SONICS not in file.parts:
             for name in classes_of(path):
                 modules.setdefault(name, []).append(str(file))
     return {name: tuple(files) for name, files in modules.items() if len(files) > 1}

@@ -60,8 +60,8 @@ def test_the_packages_that_a_qualification_needs_do_not_compile() -> None:
 
 @pytest.mark.parametrize("target", ["upstream", "upstream-score"])
 def test_python_3_12_can_be_named(target: str) -> None:
-    shown = subprocess.run(["make", "-n", target, "SONIC_MGMT=checkout", "PYTHON_3_12=/opt/python"], cwd=ROOT,
-                           check=True, capture_output=True, text=True).stdout
+    line = ["make", "-n", "--no-print-directory", target, "SONIC_MGMT=checkout", "PYTHON_3_12=/opt/python"]
+    shown = subprocess.run(line, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     words = shlex.split(shown.replace("\\\n", " ").splitlines()[-1])
     assert words[words.index("--python") + 1] == "/opt/python", words
     without = subprocess.run(["make", "-n", target, "SONIC_MGMT=checkout"], cwd=ROOT, check=True, capture_output=True,

@@ -4,6 +4,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import signal
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -30,6 +32,7 @@ UNDATED = Origin("a table", NOT_RECORDED, AUGUST, NOT_RECORDED, None)
 TESTS = ("test_a", "test_b")
 FAULT = "pause-ignored@*"
 DOCS = ROOT / "docs"
+CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STYLE = re.compile(r"<style>.*</style>", re.DOTALL)
 LISTED = re.compile(r"^\| (`test_\w+`|none) \| (\d+) \| ((?:`[\w-]+` ?)+) \|$", re.MULTILINE)
 """A row of the document: who sees faults, how many, and their names."""
@@ -186,6 +189,15 @@ def test_files_that_nobody_knows_are_not_joined(tmp_path: Path, commit: str,
     runs = [str(write_run(tmp_path / f"upstream-score-{number}", commit, PASSED, FAILED)) for number in (3, 4)]
     assert score.main(["--join", *runs, "--into", str(tmp_path / "x")]) != 0
     assert f"is of a checkout of which it says '{commit}'" in capsys.readouterr().err
+
+
+@pytest.fixture(autouse=True)
+def fixture_handlers() -> Iterator[None]:
+    """The command catches signals for the rest of its process."""
+    before = {number: signal.getsignal(number) for number in CAUGHT}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def test_a_matrix_with_holes_is_no_success(tmp_path: Path) -> None:
