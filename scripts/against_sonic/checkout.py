@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NO_GIT = "no git"
-CHANGED = ", changed since"
 """In the place of a commit."""
+CHANGED = ", changed since"
+"""Behind a commit whose files are not as they were."""
 
 
 class CheckoutError(Exception):

@@ -56,6 +56,12 @@ class FactsComparison:
     facts: int = 0
     differences: list[str] = field(default_factory=list)
 
+    def add(self, place: str, facts: int, differences: Sequence[str]) -> None:
+        """One more run. `place`: switch, module and arguments; `facts`: how many it returned."""
+        self.runs += 1
+        self.facts += facts
+        self.differences += [f"{place}: {one}" for one in differences]
+
 
 def _platform(config: Facts) -> Facts:
     metadata = config["DEVICE_METADATA"]["localhost"]
@@ -203,16 +209,15 @@ def _compare(module: FactsModule, ansible: _Ansible, configs: Mapping[str, Facts
     if module.has_ours:
         others[BY_OURS] = ansible.ours(module)
     for switch in [switch for switch, config in configs.items() if module.table in config]:
-        comparison.runs += 1
+        place = f"{switch} {module.name} {module.arguments}"
         facts = by_sonic.get(switch, "no answer")
         if isinstance(facts, str):
-            found = [f"sonic-mgmt's fails: {facts}"]
-        else:
-            comparison.facts += len(facts)
-            found = list(_unexpected(facts, module.expected(configs[switch])))
-            found += [f"{way}: {one}" for way, other in others.items()
-                      for one in _beside(facts, other.get(switch, "no answer"))]
-        comparison.differences += [f"{switch} {module.name} {module.arguments}: {one}" for one in found]
+            comparison.add(place, 0, [f"sonic-mgmt's fails: {facts}"])
+            continue
+        found = list(_unexpected(facts, module.expected(configs[switch])))
+        found += [f"{way}: {one}" for way, other in others.items()
+                  for one in _beside(facts, other.get(switch, "no answer"))]
+        comparison.add(place, len(facts), found)
 
 
 def _beside(facts: Facts, other: Facts | str) -> list[str]:

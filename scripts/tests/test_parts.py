@@ -19,6 +19,7 @@ from scripts.parts.part import PYTHON, JobPart, PartEnd, read_end
 from scripts.parts.running import PartObserver, run_parts
 from scripts.parts.stop import StopSignal
 from scripts.tests.dask_cluster import DaskCluster, dask_cluster
+from scripts.tests.handlers import handlers_put_back
 from scripts.tests.small_lab import ROOT
 
 LASTING = "trap 'echo put back; exit 7' INT; echo ready; while :; do sleep 0.05; done"
@@ -140,13 +141,9 @@ def test_a_signal_ends_what_runs_in_order_and_nothing_more_is_begun(tmp_path: Pa
 
     parts = [script(tmp_path, name, LASTING) for name in "abc"]
     notes = Stopping()
-    before = [(one, signal.getsignal(one)) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    try:
+    with handlers_put_back():
         stop.catch()
         carried_out(parts, 2, notes, stop)
-    finally:
-        for signum, handler in before:
-            signal.signal(signum, handler)
     assert sorted(notes.lines) == ["a began", "a ended: interrupted", "b began", "b ended: interrupted"]
     assert [last_words(part) for part in parts[:2]] == ["put back"] * 2 and not any(map(read_end, parts))
 

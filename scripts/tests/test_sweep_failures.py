@@ -23,6 +23,7 @@ from scripts.sweeping.tally import DevicePort
 from scripts.suite import Ended
 from tests.common.pfc.lease.lease import Lease, LeaseOwner, Seen, refusal
 from scripts.sweeping.watch import TestbedRun, watch
+from scripts.tests.handlers import handlers_put_back
 
 READY = "ready"
 CLEAN_UP = f"""
@@ -97,20 +98,16 @@ def test_a_signal_to_a_command_whose_terminal_is_gone_ends_its_part_cleanly(tmp_
     run = Scripted(job_in(tmp_path, "vtb-a"), "vtb-a", CLEAN_UP)
     stop = StopSignal()
     progress = Progress([run], Gone(), 40)
-    before = signal.getsignal(signal.SIGHUP), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
 
     def update(run: TestbedRun, news: list[DevicePort]) -> None:
         if run.step == READY and not stop.asked:
             os.kill(os.getpid(), signal.SIGHUP)
         progress.update(run, news)
 
-    try:
+    with handlers_put_back():
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as without `nohup`
         stop.catch()
         watch([run], LocalExecutor(), 1, stop, update)
-    finally:
-        for signum, handler in zip((signal.SIGHUP, signal.SIGINT, signal.SIGTERM), before, strict=True):
-            signal.signal(signum, handler)
     assert run.ended == Ended(None, "put back")
 
 

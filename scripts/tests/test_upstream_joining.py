@@ -4,7 +4,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import signal
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from scripts.campaign.catalogue import FAULTS
 from scripts.suite import REFUSED
 from scripts.testbeds import Refusal
+from scripts.tests.handlers import handlers_put_back
 from scripts.tests.test_upstream import ROOT, typed
 from scripts.upstream import score
 from scripts.upstream.joining import contradictions, join, read_csv
@@ -32,7 +32,6 @@ UNDATED = Origin("a table", NOT_RECORDED, AUGUST, NOT_RECORDED, None)
 TESTS = ("test_a", "test_b")
 FAULT = "pause-ignored@*"
 DOCS = ROOT / "docs"
-CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STYLE = re.compile(r"<style>.*</style>", re.DOTALL)
 LISTED = re.compile(r"^\| (`test_\w+`|none) \| (\d+) \| ((?:`[\w-]+` ?)+) \|$", re.MULTILINE)
 """A row of the document: who sees faults, how many, and their names."""
@@ -194,10 +193,8 @@ def test_files_that_nobody_knows_are_not_joined(tmp_path: Path, commit: str,
 @pytest.fixture(autouse=True)
 def fixture_handlers() -> Iterator[None]:
     """The command catches signals for the rest of its process."""
-    before = {number: signal.getsignal(number) for number in CAUGHT}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    with handlers_put_back():
+        yield
 
 
 def test_a_matrix_with_holes_is_no_success(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def join(named: Sequence[tuple[str, Matrix]], entries: Sequence[CampaignEntry]) 
     matrices = [matrix for _, matrix in named]
     tests = tuple(dict.fromkeys(test for matrix in matrices for test in matrix.tests))
     known = {row.specification: row for matrix in matrices for row in matrix.rows}
-    entry_of = {specification(entry): entry for entry in entries}
+    entry_of = {text: entry for entry in entries if (text := specification(entry))}
     # The good switch, which has no fault, is the first one.
     order = dict.fromkeys(["", *entry_of, *known])
     rows = [_joined(known[fault], entry_of.get(fault), matrices, tests) for fault in order if fault in known]
@@ -136,7 +136,7 @@ def _joined(row: FaultScore, entry: CampaignEntry | None, matrices: Sequence[Mat
             tests: Sequence[str]) -> FaultScore:
     """The row of a fault. `row`: one of those that are joined; `entry`: of the catalogue, if the fault is there."""
     cells = {test: [NOTHING, *_found(matrices, row.specification, test)][-1] for test in tests}
-    if entry is None or not row.specification:
+    if entry is None:
         return replace(row, cells=cells)
     return FaultScore(entry.name, row.specification, cells, entry.cases, entry.unseen)
 

@@ -221,9 +221,9 @@ def matrix_in(place: Path) -> Matrix:
     Raises:
         Refusal: neither is there.
     """
-    joined = place / f"{STEM}{CSV}"
     if place.is_file():
         return read_csv(place)
+    joined = place / f"{STEM}{CSV}"
     if joined.is_file() and not (place / PLAN).exists():
         return read_csv(joined)
     plan = load_plan(place)
@@ -260,7 +260,7 @@ def join_them(options: argparse.Namespace) -> int:
 
 
 def _says_what_to_measure(options: argparse.Namespace) -> bool:
-    """Whether an option is given that one which goes on, or joins, would not heed."""
+    """Whether it says what to measure, of which --resume and --join take no notice."""
     is_default = options.tests == parser().get_default("tests")
     return bool(options.checkout or options.faults or options.python or not is_default)
 

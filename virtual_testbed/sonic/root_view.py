@@ -29,7 +29,8 @@ ADMIN_UID = 1000
 NAMESPACE, ENVIRONMENT = "namespace", "environment"
 # what of the view comes from which folder below the switch's root folder
 OWN_FOLDERS = {"/var": "var", "/tmp": "tmp", "/home": "home", "/root": "root", "/sys/class/net": "sys/class/net"}
-# folders of the host that stay as they are but for one entry of the switch's
+_OWN = "sonic"
+# folders of the host that stay as they are but for this entry, which is the switch's
 MIXED_FOLDERS = {"/etc": "etc/sonic", "/usr/share": "usr/share/sonic"}
 _HIDDEN = ("/var", "/tmp", "/home", "/root", "/run", "/dev", "/sys/class/net")
 _SKELETON = ("etc/sonic", "usr/share/sonic", "sys/class/net", "var/core", "var/log", "var/cache", "var/lib", "var/tmp",
@@ -221,10 +222,10 @@ def _build(layout: Layout) -> None:
         mounts.bind(descriptor, target)
         mounts.make_writable(target)
     for target, descriptor in mixed.items():
-        _mount_mixed(target)
+        _mount_mixed(target, _OWN)
         _bind_own(target, descriptor)
     if layout.python is not None and not os.path.lexists(_PYTHON):
-        _mount_mixed(str(_PYTHON.parent))
+        _mount_mixed(str(_PYTHON.parent), _PYTHON.name)
         _PYTHON.symlink_to(layout.python)
         mounts.make_read_only(str(_PYTHON.parent))
     _write_accounts(layout)
@@ -291,24 +292,24 @@ def _mount_devices(devices: dict[str, int]) -> None:
     mounts.mount("tmpfs", "/dev/shm", "tmpfs", mounts.MS_NOSUID | mounts.MS_NODEV, "mode=1777")
 
 
-def _mount_mixed(target: str) -> None:
-    """A folder of links to the host's entries (below /run/host), to which the switch's own can be added; one called
-    `sonic` is left out.
+def _mount_mixed(target: str, own: str) -> None:
+    """A folder of links to the host's entries (below /run/host), but for the one whose name the switch's own has.
 
     Links and not binds: a mount per entry would be hundreds. A link of the host's is repeated as it is.
     """
     host = _HOST / target.lstrip("/")
     mounts.mount("tmpfs", target, "tmpfs", mounts.MS_NOSUID | mounts.MS_NODEV, "mode=755")
     for entry in os.scandir(host):
-        if entry.name != "sonic":
+        if entry.name != own:
             os.symlink(os.readlink(entry.path) if entry.is_symlink() else entry.path, Path(target, entry.name))
 
 
 def _bind_own(target: str, descriptor: int) -> None:
-    """The switch's own `sonic` in such a folder."""
-    Path(target, "sonic").mkdir()
-    mounts.bind(descriptor, Path(target, "sonic"))
-    mounts.make_writable(Path(target, "sonic"))
+    """The switch's own entry of such a folder."""
+    place = Path(target, _OWN)
+    place.mkdir()
+    mounts.bind(descriptor, place)
+    mounts.make_writable(place)
 
 
 def _write_accounts(layout: Layout) -> None:

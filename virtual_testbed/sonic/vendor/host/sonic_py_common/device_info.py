@@ -29,12 +29,6 @@ def get_localhost_info(field: str, config_db: ConfigDBConnector | None = None) -
     return config_db.get_entry("DEVICE_METADATA", "localhost").get(field)
 
 
-def get_hostname() -> str | None:
-    """The switch's name."""
-    name: str | None = get_localhost_info("hostname")
-    return name
-
-
 def get_platform() -> str | None:
     """The platform, for instance `x86_64-mlnx_msn2700-r0`."""
     platform: str | None = get_localhost_info("platform")
